@@ -10,6 +10,8 @@ export type { WorkspaceFiles } from "./artifacts/workspace-files.ts";
 export type { FileSource } from "./artifacts/write-file.ts";
 /** How the egress proxy is set up by the program that embeds it. */
 export type { EgressOptions } from "./egress/process/egress-process.ts";
+/** An error that code in a session sees with its type and message. */
+export { GuestFailure } from "./kernel/guest-calls.ts";
 /** How a run ended, why it failed, and a variable of a session. */
 export type { RunError, RunState, RunStatus, Variable } from "./kernel/messages.ts";
 /** The beginning of a value as text. */
@@ -37,6 +39,9 @@ export type { EnforcedRule, EnforcementReceipt } from "./runners/receipt.ts";
 /** The front door. */
 export { Codecell } from "./sessions/codecell.ts";
 export type { CodecellOptions } from "./sessions/codecell-options.ts";
+/** Functions of the host program that code in a session may call. */
+export type { HostCallContext, HostFunction, HostFunctions } from "./sessions/functions/host-function.ts";
+export type { ExposedFunctions } from "./sessions/functions/session-functions.ts";
 /** A frozen copy of the interpreter. */
 export type { Checkpoint } from "./sessions/interpreter/checkpoints.ts";
 /** How large a value may be that is read out of a session. */

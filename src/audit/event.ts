@@ -97,6 +97,18 @@ export const auditEventSchema = z.discriminatedUnion("type", [
 
   event("egress.allowed", { ...session, host: text, port: count, address: text.optional() }),
   event("egress.denied", { ...session, host: text, port: count, reason: text }),
+  /** a program called a function of the host; never its values */
+  event("function.called", {
+    ...inRun,
+    name: text,
+    inputBytes: count,
+    outputBytes: count,
+    durationMs: z.number(),
+    /** `refused`: unknown, or with arguments that it does not take */
+    status: z.enum(["ok", "failed", "refused"]),
+    /** type of the error that the program saw */
+    error: text.optional(),
+  }),
   event("model.call", {
     ...session,
     run: count.optional(),

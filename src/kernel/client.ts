@@ -4,6 +4,7 @@ import { defaultLanguage, type Language } from "../policy/languages.ts";
 import { CellFiles } from "./cell-files.ts";
 import { type Branch, type ConnectionOptions, KernelConnection, type KernelInfo } from "./connection.ts";
 import { Credit } from "./credit.ts";
+import { GuestCalls, type OnGuestCall } from "./guest-calls.ts";
 import {
   type CellFile,
   type CellMessage,
@@ -31,6 +32,8 @@ export interface RunRequest {
   /** name and arguments; `stdin` is set for a run that has `stdin` */
   readonly program?: Program | undefined;
   readonly stdin?: StdinSource | undefined;
+  /** how long the run's time may stand still while it waits for functions of the host */
+  readonly hostWaitMs?: number;
 }
 
 /** What a run sends while it is running. */
@@ -52,6 +55,12 @@ export interface InterpreterEvents {
   onLost?(message: LostMessage): void;
   /** a checkpoint of it was lost */
   onGone?(name: string): void;
+}
+
+/** Which call a fork is made in, and which of its inputs the fork gets. */
+export interface ForkInCall {
+  readonly call: number;
+  readonly item: number;
 }
 
 interface Answer {
@@ -106,6 +115,8 @@ export class KernelClient implements Branch {
   #runs: number;
   #stateRun: number | undefined;
   #requests = firstRequestId;
+  /** calls of its programs to functions of the host, once some are exposed */
+  #calls: GuestCalls | undefined;
 
   private constructor(connection: KernelConnection, branch: number, runs: number, events: InterpreterEvents) {
     this.#connection = connection;
@@ -171,13 +182,14 @@ export class KernelClient implements Branch {
 
   #run(id: number, request: RunRequest, handlers: RunHandlers): { id: number; done: Promise<DoneMessage> } {
     this.#assertAlive();
-    const { language, timeoutMs, outputBytes, program, stdin } = request;
+    const { language, timeoutMs, outputBytes, program, stdin, hostWaitMs } = request;
     const credit = stdin && new Credit();
     const done = new Promise<DoneMessage>((resolve, reject) => {
       this.#pending.set(id, { kind: "run", handlers, credit, resolve, reject });
     });
     const message = { t: "run", id, language, timeoutMs, outputBytes } as const;
-    this.#send(program ? { ...message, program } : message, Buffer.from(request.code));
+    const more = { ...(program && { program }), ...(hostWaitMs && { hostWaitMs }) };
+    this.#send(program || hostWaitMs ? { ...message, ...more } : message, Buffer.from(request.code));
     if (stdin && credit) {
       const send = (piece: Uint8Array, isLast: boolean) =>
         this.#send({ t: "in", id, ...(isLast && { end: true }) }, piece);
@@ -227,12 +239,27 @@ export class KernelClient implements Branch {
     await this.#request({ t: "forget", name }, 0);
   }
 
-  /** Starts a second interpreter in the same cell, from this one's state. */
-  async fork(events: InterpreterEvents): Promise<KernelClient> {
+  /** Replaces the functions that programs may call, from the next run on. `functions` is JSON; see `FunctionSpec`. */
+  async expose(functions: Uint8Array, onCall: OnGuestCall): Promise<void> {
+    this.#calls?.close();
+    this.#calls = new GuestCalls((message, body) => this.#send(message, body), onCall);
+    await this.#exchange({ t: "expose" }, 0, undefined, functions);
+  }
+
+  /** How long the active run has waited for functions of the host. */
+  get hostWaitedMs(): number {
+    return this.#calls?.waitedMs ?? 0;
+  }
+
+  /**
+   * Starts a second interpreter in the same cell, from this one's state. With `inCall`, in the middle of a run that waits for
+   * the answer to this call.
+   */
+  async fork(events: InterpreterEvents, inCall?: ForkInCall): Promise<KernelClient> {
     const branch = this.#connection.newBranch();
     const fork = new KernelClient(this.#connection, branch, this.#runs, events);
     try {
-      await this.#request({ t: "fork", into: branch }, 0);
+      await this.#request({ t: "fork", into: branch, ...inCall }, 0);
       return fork;
     } catch (error) {
       this.#connection.detach(branch);
@@ -293,10 +320,17 @@ export class KernelClient implements Branch {
       case "reply":
         this.#onReply(message);
         return;
+      case "call":
+        this.#calls?.receive(message, body, this.#pending.get(message.id)?.kind === "run");
+        return;
+      case "call.credit":
+        this.#calls?.grant(message.bytes);
+        return;
     }
   }
 
   onFailure(error: CodecellError): void {
+    this.#calls?.close();
     for (const pending of this.#pending.values()) {
       pending.credit?.close();
       pending.reject(error);
@@ -318,7 +352,7 @@ export class KernelClient implements Branch {
     return (await this.#exchange(request, maxBytes)).data;
   }
 
-  #exchange(request: Request, maxBytes: number, credit?: Credit): Promise<Answer> {
+  #exchange(request: Request, maxBytes: number, credit?: Credit, body?: Uint8Array): Promise<Answer> {
     this.#assertAlive();
     const id = ++this.#requests;
     const limitMs = ("timeoutMs" in request ? request.timeoutMs : 0) + answerGraceMs;
@@ -332,7 +366,7 @@ export class KernelClient implements Branch {
     };
     return new Promise<Answer>((resolve, reject) => {
       this.#pending.set(id, { kind: "request", chunks: [], received: 0, maxBytes, credit, resolve, reject });
-      this.#send({ ...request, id } as HostMessage);
+      this.#send({ ...request, id } as HostMessage, body);
       watchdog = setTimeout(watch, limitMs); // started after sending, so that it covers the cell's work alone
     }).finally(() => clearTimeout(watchdog));
   }
@@ -352,6 +386,7 @@ export class KernelClient implements Branch {
     this.#pending.delete(message.id);
     if (message.id !== rehearsalId) this.wentBackTo(message.state === "kept" ? message.id : message.recoveredTo);
     pending.credit?.close();
+    this.#calls?.endRun(message.id);
     pending.handlers.onEnd?.();
     pending.resolve(message);
   }

@@ -52,11 +52,27 @@ export interface Program {
   readonly stdin?: true;
 }
 
+/** Why a function of the host failed, as the program sees it. */
+export interface GuestError {
+  /** name of the exception's class */
+  readonly type: string;
+  readonly message: string;
+}
+
 /** Host to cell. Every request has an id, and its replies carry the same id. Large bodies follow as `data` frames. */
 export type HostMessage =
   | StartMessage
   /** body: the code, UTF-8 */
-  | { t: "run"; id: number; language: Language; timeoutMs: number; outputBytes: number; program?: Program }
+  | {
+      t: "run";
+      id: number;
+      language: Language;
+      timeoutMs: number;
+      outputBytes: number;
+      program?: Program;
+      /** how long the run's time may stand still while it waits for functions of the host */
+      hostWaitMs?: number;
+    }
   /** body: standard input of a run, as far as the cell has granted credit; `end` is set in the last one */
   | { t: "in"; id: number; end?: true }
   /** stop the run with this id and keep the state */
@@ -73,8 +89,17 @@ export type HostMessage =
   /** continue from a named copy, which is kept */
   | { t: "rollback"; id: number; name: string }
   | { t: "forget"; id: number; name: string }
-  /** start a second interpreter from this one's state, in the same cell; `into` is its branch */
-  | { t: "fork"; id: number; into: number }
+  /**
+   * start a second interpreter from this one's state, in the same cell; `into` is its branch. With `call`, in the middle of
+   * a run that waits for the answer to this call: the fork gets the inputs that the call names under `item`
+   */
+  | { t: "fork"; id: number; into: number; call?: number; item?: number }
+  /** body: the functions of the host that programs may call from the next run on, as JSON; replaces the earlier ones */
+  | { t: "expose"; id: number }
+  /** answer to a `call` of run `id`; the body is JSON, possibly in pieces: the first one has `ok` and the full size */
+  | { t: "answer"; id: number; call: number; ok: true; size: number }
+  | { t: "answer"; id: number; call: number; ok: false; error: GuestError }
+  | { t: "answer"; id: number; call: number }
   /** end a branch that `fork` made */
   | { t: "leave"; id: number }
   /** variables as bytes, one by one; the reply's data is the snapshot */
@@ -208,6 +233,10 @@ export const cellMessage = z.discriminatedUnion("t", [
   }),
   z.object({ t: z.literal("data"), id }),
   z.object({ t: z.literal("credit"), id, bytes: count }),
+  /** run `id` calls a function of the host; the body is JSON, possibly in pieces: the first one has the name and the full size */
+  z.object({ t: z.literal("call"), id, call: count, name: text.max(64).optional(), size: count.optional() }),
+  /** the interpreter is ready for this many more bytes of answers */
+  z.object({ t: z.literal("call.credit"), bytes: count }),
   /** a program has connected to its proxy */
   z.object({ t: z.literal("net.open"), id }),
   z.object({ t: z.literal("net.data"), id }),

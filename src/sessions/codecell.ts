@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { ForkInCall } from "../kernel/client.ts";
 import { Cleanup } from "../lib/cleanup.ts";
 import { CodecellError } from "../lib/errors.ts";
 import { type LivenessLock, takeLock } from "../lib/files/liveness-lock.ts";
@@ -195,28 +196,34 @@ export class Codecell implements AsyncDisposable {
   }
 
   /** A second session that starts from this one's variables, in the same cell and workspace. */
-  async fork(id: string, newId?: string): Promise<Session> {
+  fork(id: string, newId?: string): Promise<Session> {
+    return this.#forkOf(id, newId);
+  }
+
+  async #forkOf(id: string, newId?: string, inCall?: ForkInCall): Promise<Session> {
     const parent = await this.get(id);
     const forkId = newId === undefined ? newSessionId() : checkSessionId(newId);
     await this.#registry.closed(forkId);
     this.#assertOpen();
     if (this.#registry.has(forkId)) throw sessionExists(forkId);
-    return this.#registry.openAs(forkId, this.#fork(parent, id, forkId));
+    return this.#registry.openAs(forkId, this.#fork(parent, id, forkId, inCall));
   }
 
-  async #fork(parent: Session, id: string, forkId: string): Promise<Session> {
+  async #fork(parent: Session, id: string, forkId: string, inCall?: ForkInCall): Promise<Session> {
     if (await this.#store.read(forkId)) throw sessionExists(forkId);
     const release = await this.#slots.reserve(0, () => this.#assertOpen());
     try {
       await using cleanup = new Cleanup();
       const lock = await this.#owned.lock(forkId);
       cleanup.defer(() => lock?.[Symbol.asyncDispose]());
-      const live = await (await parent.wake()).fork(forkId);
+      const live = await (await parent.wake()).fork(forkId, inCall);
       cleanup.defer(() => live.close());
       const record = this.#owned.newRecord(forkId, parent.record.workspace);
       const fork = this.#session({ ...record, asked: live.rules.requestedRules }, live);
       await this.#admit(fork, lock, cleanup, { from: "fork", of: id });
       await fork.managed.begunFromAnother();
+      // A sub-agent gets functions of its own.
+      if (!inCall) await parent.managed.functions.copyTo(fork.managed.functions);
       return fork;
     } finally {
       release();
@@ -295,6 +302,7 @@ export class Codecell implements AsyncDisposable {
         operatorPolicy: () => this.policy,
         nextRunner: () => this.runner,
         revive: (session) => this.#revive(session),
+        forkInCall: (session, inCall) => this.#forkOf(session.key, undefined, inCall),
       },
       live,
     );

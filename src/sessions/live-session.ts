@@ -1,6 +1,6 @@
 import { HashCache } from "../artifacts/hash-cache.ts";
 import type { WorkspaceFiles } from "../artifacts/workspace-files.ts";
-import type { KernelClient } from "../kernel/client.ts";
+import type { ForkInCall, KernelClient, LostMessage } from "../kernel/client.ts";
 import type { RestoreFailure, ValueFormat, Variable } from "../kernel/messages.ts";
 import { parsePreview, type ValuePreview } from "../kernel/value-preview.ts";
 import { CodecellError } from "../lib/errors.ts";
@@ -10,6 +10,7 @@ import { defaultLanguage } from "../policy/languages.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
 import type { CellDisk, CellUsage } from "../runners/runner.ts";
+import type { FunctionTable } from "./functions/function-table.ts";
 import type { Checkpoint } from "./interpreter/checkpoints.ts";
 import { InterpreterLosses } from "./interpreter/interpreter-losses.ts";
 import { InterpreterState } from "./interpreter/interpreter-state.ts";
@@ -61,6 +62,7 @@ export class LiveSession implements AsyncDisposable {
   readonly #losses: InterpreterLosses;
   readonly #runAudit: RunAudit | undefined;
   readonly #runs: LiveRuns;
+  #functions: FunctionTable | undefined;
   #id: string;
   #closing: Promise<void> | undefined;
 
@@ -173,7 +175,24 @@ export class LiveSession implements AsyncDisposable {
   /** @internal The work behind a run; the audit calls it `number`. */
   perform(progress: RunProgress, number: number, code: string, options: LiveRunOptions): Promise<RunResult> {
     this.#assertReady(code, options);
+    const { functions } = options;
+    // The kernel handles messages in order: the run that follows already has the new functions.
+    if (functions && functions !== this.#functions) this.#expose(functions);
     return this.#runs.start(progress, number, code, options);
+  }
+
+  #expose(functions: FunctionTable): void {
+    if (!this.features.includes("calls")) {
+      throw new CodecellError("not_supported", "this cell's kernel cannot call functions of the host");
+    }
+    this.#functions = functions;
+    // A cell that does not answer fails the run too.
+    this.#kernel.expose(functions.specs, functions.answer).catch(() => {});
+  }
+
+  /** @internal The session's number of a run that its cell numbers `id`. */
+  runNumber(id: number): number {
+    return this.#runs.numberOf(id);
   }
 
   /** Names, types, sizes and summaries of the session's variables. */
@@ -248,19 +267,22 @@ export class LiveSession implements AsyncDisposable {
 
   /**
    * A second session that starts with this one's variables, in the same cell. They share the cell's limits, workspace and
-   * view of processes. Each has its own interpreter, runs and checkpoints.
+   * view of processes. Each has its own interpreter, runs and checkpoints. With `inCall`, it starts in the middle of a run
+   * that waits for the answer to this call.
    */
-  async fork(id: string): Promise<LiveSession> {
-    this.#assertIdle("fork");
+  async fork(id: string, inCall?: ForkInCall): Promise<LiveSession> {
+    if (inCall) this.#assertSupports("fork");
+    else this.#assertIdle("fork");
     const losses = new InterpreterLosses();
     let fork: LiveSession | undefined;
-    const kernel = await this.#kernel.fork({
-      onLost: ({ notes }) => {
+    const events = {
+      onLost: ({ notes }: LostMessage) => {
         losses.happenedBetweenRuns(notes);
         fork?.lostBetweenRuns();
       },
-      onGone: (name) => fork?.interpreter.checkpoints.ended(name),
-    });
+      onGone: (name: string) => fork?.interpreter.checkpoints.ended(name),
+    };
+    const kernel = await this.#kernel.fork(events, inCall);
     losses.inherit(this.#losses);
     fork = new LiveSession({ ...this.#parts, id, kernel, losses, cell: this.#cell.acquire() });
     this.#parts.onFork(fork);
@@ -353,12 +375,16 @@ export class LiveSession implements AsyncDisposable {
   }
 
   #assertIdle(feature: string): void {
+    this.#assertSupports(feature);
+    this.#runs.assertIdle("await its result or interrupt it first");
+  }
+
+  #assertSupports(feature: string): void {
     this.#assertOpen();
     if (!this.features.includes(feature)) {
       const message = `the ${this.receipt.runner} runner does not support ${feature.replace(/s?$/, "s")}`;
       throw new CodecellError("not_supported", message, { hint: "use the process runner" });
     }
-    this.#runs.assertIdle("await its result or interrupt it first");
   }
 
   #assertReady(code: string, { language = defaultLanguage }: LiveRunOptions): void {

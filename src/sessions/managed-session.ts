@@ -1,8 +1,11 @@
+import type { ForkInCall } from "../kernel/client.ts";
 import { CodecellError } from "../lib/errors.ts";
 import { policyInForce, type RequestedRules } from "../policy/change/live-rules.ts";
 import type { Policy } from "../policy/schema.ts";
+import { SessionFunctions } from "./functions/session-functions.ts";
 import type { LiveSession } from "./live-session.ts";
 import { SessionRuns } from "./runs/session-runs.ts";
+import type { Session } from "./session.ts";
 import type { SessionAudit } from "./session-audit.ts";
 import { SessionCell } from "./session-cell.ts";
 import { sessionClosed, sessionExpired } from "./session-errors.ts";
@@ -25,6 +28,8 @@ export interface ManagedSessionParts {
   readonly audit: SessionAudit | undefined;
   /** starts a cell for the session, with its saved state if there is one */
   readonly revive: (session: ManagedSession) => Promise<LiveSession>;
+  /** forks the session in the middle of a run, which waits for the answer to a call */
+  readonly forkInCall: (session: ManagedSession, inCall: ForkInCall) => Promise<Session>;
 }
 
 /** A session as its codecell manages it: its record, its cell, its saves, and its way from one cell to the next. */
@@ -35,6 +40,8 @@ export class ManagedSession {
   readonly cell: SessionCell;
   readonly saves: SessionSaves;
   readonly runs: SessionRuns;
+  /** what its programs may call on the host */
+  readonly functions: SessionFunctions;
   readonly #parts: ManagedSessionParts;
   #restored: RestoreReport | undefined;
 
@@ -48,6 +55,12 @@ export class ManagedSession {
     const onRequested = (rules: RequestedRules) => this.#keepRequested(rules);
     this.cell = new SessionCell({ start, onUse, onRequested }, live);
     this.saves = new SessionSaves(this, parts.store, parts.operatorPolicy(), parts.now);
+    this.functions = new SessionFunctions({
+      id: () => this.id,
+      runNumber: (ofCell) => this.live?.runNumber(ofCell) ?? ofCell,
+      fork: (inCall) => parts.forkInCall(this, inCall),
+      record: (call) => this.audit?.audit.record({ type: "function.called", session: this.key, ...call }),
+    });
     this.runs = new SessionRuns(this);
   }
 

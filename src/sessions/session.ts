@@ -18,6 +18,8 @@ import type { CellUsage } from "../runners/runner.ts";
 import { auditedFiles } from "./files/audited-files.ts";
 import { loadHostFile } from "./files/load-host-file.ts";
 import { filesOf, uploadFile } from "./files/upload-file.ts";
+import type { HostFunctions } from "./functions/host-function.ts";
+import type { ExposedFunctions } from "./functions/session-functions.ts";
 import type { Checkpoint } from "./interpreter/checkpoints.ts";
 import type { ReadOptions } from "./interpreter/session-values.ts";
 import { checkVariableName } from "./interpreter/variable-name.ts";
@@ -227,6 +229,14 @@ export class Session implements AsyncDisposable {
   /** Deletes a checkpoint and frees its memory. */
   async forgetCheckpoint(name: string): Promise<void> {
     await (await this.wake()).forgetCheckpoint(name);
+  }
+
+  /**
+   * Lets programs in the session call functions of this process, from its next run on. Each is a Python function with
+   * parameters, type hints and a docstring. Forks get the same functions. Disposing the result removes them.
+   */
+  expose(functions: HostFunctions): Promise<ExposedFunctions> {
+    return this.managed.functions.expose(functions);
   }
 
   /** @internal The session in its cell, which starts if there is none. */

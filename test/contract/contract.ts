@@ -8,6 +8,7 @@ import type { LiveSession } from "../../src/sessions/live-session.ts";
 import { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import type { Run, RunResult } from "../../src/sessions/runs/run.ts";
 import type { LiveRunOptions } from "../../src/sessions/runs/run-options.ts";
+import { hostCallContract } from "./host-calls.ts";
 import { skippedWithout } from "./required.ts";
 
 const policy: PolicyInput = {
@@ -54,6 +55,8 @@ export async function runnerContract(
       await run(code);
     };
     const run = (code: string, options?: LiveRunOptions): Promise<RunResult> => session.run(code, options);
+
+    hostCallContract(() => session);
 
     describe("a run", () => {
       test("returns its output and the value of its last expression", async () => {

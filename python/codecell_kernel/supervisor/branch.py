@@ -31,6 +31,8 @@ class Branch:
         self.stopper = Stopper(self)
         self.forking = Forking(self)
         self.recovery = Recovery(self)
+        self.calls = None  # calls to the host, once it exposes functions
+        self.exposed = None  # the frame with the host's functions
         self.runs = 0
         self.holds_values = False  # the interpreter has state that would be lost with it
         self.zombies = ()  # children of the worker that a sweep killed; the worker has to reap them
@@ -65,16 +67,25 @@ class Branch:
     def deadlines(self):
         yield from self.copier.deadlines()
         yield from self.stopper.deadlines()
+        yield from self.forking.deadlines()
 
     def on_time(self, now):
         self.copier.on_time(now)
         self.stopper.on_time(now)
+        self.forking.on_time(now)
 
     # ---------------------------------------------------------------- requests
 
     def on_request(self, request):
         if request.kind == "leave":  # closing a session does not wait for its run
             self.leave(request)
+            return
+        if request.kind == "expose":
+            self.expose(request.frame)
+            self.tell(request.reply())
+            return
+        if request.kind == "fork" and "call" in request.header:
+            self.forking.begin_in_call(request, self.new_branch)
             return
         if len(self.queue) >= MAX_QUEUE and not request.is_run:
             message = "more than %d requests are waiting" % MAX_QUEUE
@@ -86,6 +97,8 @@ class Branch:
     def takes_run_at_once(self):
         """Whether a run that arrives now can start immediately."""
         if self.active is not None or self.queue or self.zombies or not self.link.is_up or self.link.outlet.size:
+            return False
+        if self.link.exposed is not self.exposed:
             return False
         return not self.copier.is_busy and not self.copier.is_due_before(is_run=True)
 
@@ -118,6 +131,9 @@ class Branch:
             handle(self, request)
             return
         self.begin(request)
+        if self.link.exposed is not self.exposed and request.is_run:
+            self.link.exposed = self.exposed
+            self.link.outlet.write(self.exposed)
         if request.takes_input:
             self.open_input(request)
         self.link.outlet.write(request.frame)
@@ -154,6 +170,8 @@ class Branch:
                 self.link.calm()  # the interrupt may have arrived after the answer
             self.active.close_input()
         self.active = None
+        if self.calls is not None:
+            self.calls.close()
         self.supervisor.drop_bulk(self)
 
     def takes_data(self, request_id):
@@ -225,6 +243,9 @@ class Branch:
         kind, active = header.get("t"), self.active
         if kind == "done" and active is not None and active.is_run and header.get("id") == active.id:
             self.finish_run(claims.ending(header))
+        elif kind == "call":
+            if self.calls is not None:
+                self.calls.on_call(header, body)
         elif kind == "parked":
             self.copier.on_parked(header)
         elif kind == "copied":
@@ -239,6 +260,8 @@ class Branch:
             self.forking.on_forked(header)
         elif kind in ("ready", "failed") and not self.link.ready:
             self.on_started(kind, header)
+        elif kind == "reply" and self.forking.in_call and self.forking.awaits_reply(header.get("id")):
+            self.forking.on_answer(claims.reply(header["id"], header))
         elif active is None or header.get("id") != active.id:
             return  # forged or late
         elif kind == "display" and active.is_run:
@@ -391,7 +414,22 @@ class Branch:
         self.next()
 
     def fork(self, request):
-        self.forking.begin(request, lambda number, link: Branch(self.supervisor, number, self.config, link))
+        self.forking.begin(request, self.new_branch)
+
+    def new_branch(self, number, link):
+        """A branch that starts with this one's state, and with the functions that its interpreter has."""
+        branch = Branch(self.supervisor, number, self.config, link)
+        if self.link.exposed is not None:
+            branch.expose(self.link.exposed)
+            link.exposed = branch.exposed
+        return branch
+
+    def expose(self, frame):
+        """The worker gets the host's functions before its next run. Imported here: every import slows down a cold start."""
+        from .guest_calls import GuestCalls
+
+        self.exposed = frame
+        self.calls = self.calls or GuestCalls(self)
 
 
 OWN_REQUESTS = {

@@ -25,6 +25,7 @@ class WorkerLink:
         self.ready = False
         self.dead = None  # the wait status, once the worker is dead
         self.is_calming = False
+        self.exposed = None  # the frame with the host's functions that the worker has
         self.pid = 0
         self.guard = None
         self.token = posix.urandom(TOKEN_BYTES)
@@ -142,6 +143,7 @@ class WorkerLink:
             poll.poll(max(1, int((end - monotonic()) * 1000)))
             if any(header.get("t") == "resumed" for header, _ in self.receive()):
                 self.pid, self.dead, self.is_calming = pid, None, False
+                self.exposed = None  # a copy may be older than the latest functions
                 return True
         return False
 

@@ -24,6 +24,9 @@ class Recovery:
         branch = self.branch
         status, active = branch.link.dead, branch.active
         branch.copier.on_worker_ended()
+        branch.forking.on_worker_ended()
+        if branch.calls is not None:
+            branch.calls.forget()
         if active is not None and active.is_run:
             branch.drain_output()
             branch.send_tail()

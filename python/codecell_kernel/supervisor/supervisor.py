@@ -19,7 +19,7 @@ from .sweeper import Sweeper
 
 PROTOCOL = 1
 WORKSPACE = "/workspace"
-FEATURES = ["checkpoints", "fork", "snapshot", "changes"]
+FEATURES = ["checkpoints", "fork", "snapshot", "changes", "calls"]
 OUTLET_HIGH = 1 << 20
 MAX_PLANS = 64
 
@@ -116,6 +116,8 @@ class Supervisor:
         elif fd == link.outlet.fd:
             link.outlet.flush()
             branch.grant()
+            if branch.calls is not None:
+                branch.calls.grant()
             self.relay()
         elif fd in link.streams:
             branch.on_output(fd)
@@ -259,6 +261,9 @@ class Supervisor:
         elif kind == "in":
             if branch is not None:
                 branch.on_input(header, body)
+        elif kind == "answer":
+            if branch is not None and branch.calls is not None:
+                branch.calls.on_answer(header, body, frame)
         elif branch is None:
             self.refuse(header)
         elif kind == "interrupt":

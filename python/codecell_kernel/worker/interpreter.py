@@ -22,6 +22,17 @@ def no_input(prompt="", /):
     raise EOFError(NO_INPUT)
 
 
+def exit_run(code=None, /):
+    """Ends the run, as `exit()` ends a program. The kernel does not load `site`, which defines it elsewhere."""
+    raise SystemExit(code)
+
+
+def show_help(*request):
+    from pydoc import help
+
+    return help(*request)
+
+
 def is_one_simple_statement(code):
     """Never true by mistake: a compound statement has a colon, a second statement has a semicolon or its own line, and a
     comment has a hash. May be false for a simple statement.
@@ -53,6 +64,9 @@ class Interpreter:
         sys.modules["__main__"] = main
         builtins.display = self.displays.show
         builtins.input = no_input
+        if not hasattr(builtins, "exit"):
+            builtins.exit = builtins.quit = exit_run
+            builtins.help = show_help
         self.namespace = main.__dict__
         self.namespace["__builtins__"] = builtins
         self.hidden = frozenset(self.namespace)

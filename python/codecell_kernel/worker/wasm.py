@@ -27,9 +27,11 @@ kernel = None
 
 
 class WasmKernel:
-    def __init__(self, send, changes):
+    def __init__(self, send, changes, next_answer):
         self.send_to_host = send
         self.changes = changes
+        self.next_answer = next_answer
+        self.calls = None  # calls to the host, once it exposes functions
         self.running = None
         self.awaiting = None
         self.is_cancelled = False
@@ -47,6 +49,8 @@ class WasmKernel:
             advance(self.run_program(header, code) if "program" in header else self.run(header, code))
         elif kind == "start":
             self.start(header)
+        elif kind == "expose":
+            self.expose(body.to_bytes())
         else:
             self.request(kind, header, body)
 
@@ -58,6 +62,13 @@ class WasmKernel:
             self.send({"t": "ready"})
         except BaseException as error:
             self.send({"t": "failed", "reason": ("%s: %s" % (type(error).__name__, error))[:2000]})
+
+    def expose(self, body):
+        from .wasm_calls import WasmCalls
+
+        if self.calls is None:
+            self.calls = WasmCalls(self)
+        self.calls.functions.expose(loads(body.decode()))
 
     async def run_program(self, header, code):
         """A run with a name, arguments or standard input. The host's side passes the input to descriptor 0."""
@@ -266,11 +277,11 @@ wasm_asyncio.install()
 snapshot.better_pickle = lambda: None
 
 
-def attach(send, changes):
+def attach(send, changes, next_answer):
     """Called after every start, also from a memory snapshot. A snapshot contains the random state from when it was made."""
     global kernel
     random.seed()
-    kernel = WasmKernel(send, changes)
+    kernel = WasmKernel(send, changes, next_answer)
     return "%d.%d.%d" % sys.version_info[:3]
 
 

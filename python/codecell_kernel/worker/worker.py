@@ -36,6 +36,7 @@ class Worker:
         self.cpu_before = self.children_before = 0.0
         self.fork_sibling = SiblingFork()
         self.shell = None
+        self.calls = None  # calls to the host, once it exposes functions
         displays = OrderedDisplays(self.send, lambda: self.replies, lambda: self.out)
         self.interpreter = Interpreter(displays, self.run_coroutine)
         self.rehearse = Rehearsal(self.interpreter, self.run)
@@ -72,11 +73,27 @@ class Worker:
         self.look_at_cpu()  # the start of the worker is not the first run's
         while True:
             try:
-                length, header_length = PREFIX.unpack(self.read(8))
-                frame = self.read(length - 4)
-                self.handle(loads(frame[:header_length].decode()), frame[header_length:])
+                self.handle(*(self.read_frame() if self.calls is None else self.calls.next_request()))
             except KeyboardInterrupt:
                 continue
+
+    def serve_for_ever(self):
+        while True:
+            try:
+                self.serve()
+            except KeyboardInterrupt:
+                continue
+            except BaseException:
+                posix._exit(70)
+
+    def read_frame(self):
+        length, header_length = PREFIX.unpack(self.read(8))
+        frame = self.read(length - 4)
+        return loads(frame[:header_length].decode()), frame[header_length:]
+
+    def has_frame(self):
+        """Whether a frame has arrived, at least in part."""
+        return bool(self.unread)
 
     def handle(self, header, body):
         kind = header["t"]
@@ -94,6 +111,8 @@ class Worker:
             self.fork(header)
         elif kind == "reap":
             reap(header["pids"])
+        elif kind == "expose":
+            self.expose(body)
         else:
             self.request(kind, header)
             self.prepare()
@@ -108,6 +127,14 @@ class Worker:
         done["id"] = header["id"]
         self.send(done)
         self.prepare()
+
+    def expose(self, body):
+        """Imported only if the host exposes functions."""
+        from .guest_calls import GuestCalls
+
+        if self.calls is None:
+            self.calls = GuestCalls(self)
+        self.calls.functions.expose(loads(body.decode()))
 
     def look_at_cpu(self):
         self.cpu_before = cpu_seconds(getrusage(RUSAGE_SELF))
@@ -306,6 +333,8 @@ class Worker:
         self.unread = b""
         for fd in old:
             posix.close(fd)
+        if self.calls is not None:
+            self.calls.begin()
         self.prepare()
         self.send({"t": "forked", "pid": posix.getpid(), "forks": forks})
 
@@ -320,6 +349,8 @@ class Worker:
         set_oom_score(1000)
         set_name(b"python3")
         self.drain()
+        if self.calls is not None:
+            self.calls.begin()
         self.send({"t": "resumed"})
 
     def drain(self):
@@ -406,10 +437,4 @@ def main(requests, replies, out, err, token, config, notify_filter):
         packet = dumps({"t": "failed", "reason": text[:2000]}).encode()
         posix.writev(replies, [token, len(packet).to_bytes(4, "little"), packet])
         posix._exit(1)
-    while True:
-        try:
-            worker.serve()
-        except KeyboardInterrupt:
-            continue
-        except BaseException:
-            posix._exit(70)
+    worker.serve_for_ever()

@@ -39,6 +39,8 @@ export interface RunCourse {
   readonly output: RunOutput;
   interrupt(): void;
   readonly timeoutMs: number;
+  /** how long it has waited for functions of the host, which does not count as its time */
+  waitedMs(): number;
   /** by the clock of `performance` */
   readonly started: number;
   /** what the interpreter lost before the run ended */
@@ -59,16 +61,26 @@ export async function finishRun(
   const abort = () => course.interrupt();
   let watchdog: NodeJS.Timeout | undefined;
   let isOverdue = false;
+  const began = performance.now();
+  const elapsed = () => performance.now() - began;
   try {
     if (course.signal?.aborted) abort();
     course.signal?.addEventListener("abort", abort, { once: true });
     // The supervisor stops a run at its limit. This ends the cell if the supervisor itself does not answer.
-    watchdog = setTimeout(() => {
-      isOverdue = true;
-      // Ends the cell for all sessions in it: a stuck supervisor answers none of them.
-      void session.cell.end().catch(() => {});
-      void session.close().catch(() => {});
-    }, course.timeoutMs + supervisorGraceMs);
+    const watch = (ms: number) => {
+      watchdog = setTimeout(() => {
+        const leftMs = course.waitedMs() - (ms - course.timeoutMs - supervisorGraceMs);
+        if (leftMs > 0) {
+          watch(ms + leftMs);
+          return;
+        }
+        isOverdue = true;
+        // Ends the cell for all sessions in it: a stuck supervisor answers none of them.
+        void session.cell.end().catch(() => {});
+        void session.close().catch(() => {});
+      }, ms - elapsed());
+    };
+    watch(course.timeoutMs + supervisorGraceMs);
     let done: DoneMessage;
     try {
       done = await reply;

@@ -10,6 +10,8 @@ import { RunOutput } from "./run-output.ts";
 import { programOf } from "./run-program.ts";
 
 const maxCodeBytes = 2 * 1024 * 1024;
+/** The time that functions of the host take does not count as the run's, up to this. */
+const hostWaitMs = 600_000;
 
 /** The run that a session is busy with. */
 interface ActiveRun {
@@ -42,6 +44,10 @@ export class LiveRuns {
     return stateRun === undefined ? undefined : this.#numbers.ofSession(stateRun);
   }
 
+  numberOf(id: number): number {
+    return this.#numbers.ofSession(id);
+  }
+
   /** The cell starts with the variables of this run of the session. */
   startsAfter(run: number): void {
     this.#numbers.startsAfter(run);
@@ -54,7 +60,7 @@ export class LiveRuns {
     const outputBytes = options.outputBytes ?? keptBytes;
     const language = options.language ?? defaultLanguage;
     const timeoutMs = Math.min(options.timeoutMs ?? limitMs, limitMs);
-    const around = programOf(options);
+    const around = { ...programOf(options), ...(options.functions && { hostWaitMs }) };
     const started = performance.now();
     const id = this.#kernel.nextRunId;
     const output = new RunOutput(progress.log, outputBytes);
@@ -89,7 +95,8 @@ export class LiveRuns {
       if (isInterrupted) interrupt();
       const signal = options.signal ? { signal: options.signal } : {};
       const limit = options.outputBytes === undefined ? {} : { outputBytes };
-      const course = { id, output, interrupt, timeoutMs, started, lost, drop, ...signal, ...limit };
+      const waitedMs = () => Math.min(hostWaitMs, this.#kernel.hostWaitedMs);
+      const course = { id, output, interrupt, timeoutMs, waitedMs, started, lost, drop, ...signal, ...limit };
       return finishRun(this.#session, course, done);
     };
     const { runner, policyHash: policy } = cell.receipt;

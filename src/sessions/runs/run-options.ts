@@ -1,6 +1,7 @@
 import { CodecellError } from "../../lib/errors.ts";
 import type { Language } from "../../policy/languages.ts";
 import { duration } from "../../policy/units.ts";
+import type { FunctionTable } from "../functions/function-table.ts";
 
 /** Options of one run. */
 export interface RunOptions {
@@ -31,6 +32,8 @@ export interface LiveRunOptions extends Pick<RunOptions, "language" | "signal" |
   readonly timeoutMs?: number;
   /** how much output is kept, instead of the policy's `proc.output` */
   readonly outputBytes?: number;
+  /** the functions of the host that the program may call */
+  readonly functions?: FunctionTable | undefined;
 }
 
 /** A timeout as people write it, in milliseconds. */

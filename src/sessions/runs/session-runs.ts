@@ -2,6 +2,7 @@ import { CodecellError } from "../../lib/errors.ts";
 import { SerialQueue } from "../../lib/serial-queue.ts";
 import { defaultLanguage } from "../../policy/languages.ts";
 import type { Policy } from "../../policy/schema.ts";
+import type { SessionFunctions } from "../functions/session-functions.ts";
 import type { SessionCell } from "../session-cell.ts";
 import type { HistoryEntry } from "../storage/session-history.ts";
 import type { SavedSession, SessionSaves } from "../storage/session-saves.ts";
@@ -15,6 +16,7 @@ export interface SessionWithRuns extends SavedSession {
   readonly cell: SessionCell;
   readonly saves: SessionSaves;
   readonly store: SessionStore;
+  readonly functions: SessionFunctions;
   /** the end of a run counts as use of the session */
   touch(): void;
 }
@@ -63,7 +65,8 @@ export class SessionRuns {
     const marking = saves.changing();
     if (marking) await marking;
     const number = session.record.runs + 1;
-    const ended = live.perform(progress, number, code, options);
+    const { table } = session.functions;
+    const ended = live.perform(progress, number, code, table ? { ...options, functions: table } : options);
     // Counted at the start: a session that closes during its run has had the run.
     session.record = { ...session.record, runs: number };
     const result = await ended;

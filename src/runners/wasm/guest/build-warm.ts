@@ -16,7 +16,8 @@ const died = (reason: string) => {
   process.exit(1);
 };
 const output = { ring: new RingWriter(ring, () => {}), counters: new OutputCounters(ring) };
-const host = hostFunctions({ ...output, tail: new OutputTail(createTail()), died, read: () => 0 });
+const input = { read: () => 0, nextAnswer: () => undefined, takeAnswer() {} };
+const host = hostFunctions({ ...output, tail: new OutputTail(createTail()), died, ...input });
 const runtime = dirname(dirname(fileURLToPath(import.meta.url)));
 const limits = { memoryPages, diskBytes: 0, openFiles: 0 }; // cells set their own limits when they attach
 const realm = openRealm(host, { runtime, ...limits, usesSnapshot: false, makesSnapshot: true });

@@ -1,5 +1,6 @@
 import { randomFillSync } from "node:crypto";
 import { performance } from "node:perf_hooks";
+import type { AnswerSize } from "./answers.ts";
 import type { HostFunctions } from "./inner-realm.ts";
 import { type OutputTail, wholeCharacters } from "./output-tail.ts";
 import { type OutputCounters, type RingWriter, recordKinds } from "./ring.ts";
@@ -19,6 +20,9 @@ export interface Outlet {
   died(reason: string): void;
   /** Reads standard input; see `StdinReader`. */
   read(into: Uint8Array): number;
+  /** The next answer to a call; see `AnswerReader`. */
+  nextAnswer(): AnswerSize | undefined;
+  takeAnswer(header: Uint8Array, body: Uint8Array): void;
 }
 
 /** The only functions that the empty context can call. Arguments come from an attacker: validate and copy, never inspect. */
@@ -45,6 +49,15 @@ export function hostFunctions(outlet: Outlet): HostFunctions {
       outlet.ring.write(recordKinds.message, prefix, text, bytes);
     },
     read: (into) => outlet.read(ownView(into)),
+    nextAnswer: (sizes) => {
+      const size = outlet.nextAnswer();
+      if (size === undefined) return false;
+      const numbers = ownView(sizes);
+      new DataView(numbers.buffer, numbers.byteOffset, numbers.byteLength).setUint32(0, size.headerBytes, true);
+      new DataView(numbers.buffer, numbers.byteOffset, numbers.byteLength).setUint32(4, size.bodyBytes, true);
+      return true;
+    },
+    takeAnswer: (header, body) => outlet.takeAnswer(ownView(header), ownView(body)),
     died(reason) {
       outlet.died(typeof reason === "string" ? reason.slice(0, 2000) : "");
     },

@@ -9,6 +9,9 @@ export interface HostFunctions {
   write(descriptor: number, bytes: Uint8Array): void;
   /** Reads standard input: the number of bytes, 0 at the end, -1 if the caller should look for an interrupt and try again. */
   read(into: Uint8Array): number;
+  /** Waits a short time for an answer to a call, and writes the sizes of its header and body. */
+  nextAnswer(sizes: Uint8Array): boolean;
+  takeAnswer(header: Uint8Array, body: Uint8Array): void;
   send(header: string, body: Uint8Array | undefined): void;
   died(reason: string): void;
   now(): number;
@@ -85,6 +88,7 @@ export function bootInnerRealm(
   let files = input;
   const realm = globalThis as unknown as Record<string, unknown>;
   const Bytes = Uint8Array;
+  const Numbers = DataView;
   const InnerError = Error;
   const InnerTypeError = TypeError;
   const InnerPromise = Promise;
@@ -105,6 +109,8 @@ export function bootInnerRealm(
     };
   const write = guarded(host.write);
   const read = guarded(host.read);
+  const nextAnswer = guarded(host.nextAnswer);
+  const takeAnswer = guarded(host.takeAnswer);
   const send = guarded(host.send);
   const died = guarded(host.died);
   const now = guarded(host.now);
@@ -275,12 +281,23 @@ export function bootInnerRealm(
       const sendToHost = (header: unknown, body: unknown) => {
         send(text(header), body === undefined || body === null ? undefined : bytesOf(body), undefined);
       };
+      const sizes = new Bytes(8);
+      // [header as text, body], or undefined if nothing arrived in a short time
+      const answer = () => {
+        if (nextAnswer(sizes, undefined, undefined) !== true) return undefined;
+        const numbers = new Numbers(sizes.buffer as ArrayBuffer);
+        const header = new Bytes(numbers.getUint32(0, true));
+        const body = new Bytes(numbers.getUint32(4, true));
+        takeAnswer(header, body, undefined);
+        return [decode(header, "utf-8", false), body];
+      };
       const { limit, track, serve } = fileTools;
       limit(python.FS, files.diskBytes, files.openFiles);
       const changes = track(python.FS);
       serveFile = serve(python.FS, changes, sendToHost);
       const kernel = python.pyimport("codecell_kernel.worker.wasm");
-      const version = (kernel.attach as (send: unknown, changes: unknown) => unknown)(sendToHost, changes.take);
+      const attach = kernel.attach as (send: unknown, changes: unknown, nextAnswer: unknown) => unknown;
+      const version = attach(sendToHost, changes.take, answer);
       dispatchToKernel = kernel.dispatch as typeof dispatchToKernel;
       cancelRun = kernel.cancel as typeof cancelRun;
       files = { ...files, wasm: new Bytes(0), stdlib: new Bytes(0), snapshot: undefined };

@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { AnswerWriter } from "./answers.ts";
 import { createTail, OutputTail } from "./output-tail.ts";
 import { createRing, OutputCounters, type RecordKind, RingReader, recordKinds } from "./ring.ts";
 import { StdinWriter } from "./stdin.ts";
@@ -16,6 +17,8 @@ export interface ThreadEvents {
   message(header: string, body: Uint8Array): void;
   /** a run has read this much of its standard input */
   read(run: number, bytes: number): void;
+  /** the interpreter has taken this much of the answers to its calls */
+  taken(bytes: number): void;
   /** the interpreter exited on its own; its thread waits for `kill` */
   ended(end: ThreadEnd): void;
   /** whether the channel accepts more data now */
@@ -29,6 +32,7 @@ const joinBytes = 256 * 1024;
 export class InterpreterThread {
   readonly counters: OutputCounters;
   readonly stdin = new StdinWriter();
+  readonly answers = new AnswerWriter();
   readonly tail: OutputTail;
   readonly #events: ThreadEvents;
   readonly #reader: RingReader;
@@ -36,7 +40,7 @@ export class InterpreterThread {
   #interrupt: Uint8Array | undefined;
   #isOver = false;
 
-  constructor(input: Omit<ThreadInput, "ring" | "stdin" | "tail">, events: ThreadEvents) {
+  constructor(input: Omit<ThreadInput, "ring" | "stdin" | "answers" | "tail">, events: ThreadEvents) {
     const ring = createRing();
     const tail = createTail();
     this.#events = events;
@@ -44,8 +48,8 @@ export class InterpreterThread {
     this.counters = new OutputCounters(ring);
     this.tail = new OutputTail(tail);
     this.#worker = new Worker(new URL("./worker.js", import.meta.url), {
-      workerData: { ...input, ring, tail, stdin: this.stdin.far } satisfies ThreadInput,
-      transferList: [this.stdin.far.port],
+      workerData: { ...input, ring, tail, stdin: this.stdin.far, answers: this.answers.far } satisfies ThreadInput,
+      transferList: [this.stdin.far.port, this.answers.far.port],
       ...threadOptions,
     });
     this.#worker.on("message", (message: FromInterpreter) => this.#onMessage(message));
@@ -76,6 +80,7 @@ export class InterpreterThread {
     this.#isOver = true;
     await this.#worker.terminate();
     this.stdin.close();
+    this.answers.close();
     this.drain({ isLast: true });
   }
 
@@ -118,6 +123,9 @@ export class InterpreterThread {
         return;
       case "read":
         this.#events.read(message.run, message.bytes);
+        return;
+      case "taken":
+        this.#events.taken(message.bytes);
         return;
       case "loaded":
         this.#interrupt = new Uint8Array(message.interrupt);

@@ -2,10 +2,12 @@ import process from "node:process";
 import { Channel, type IncomingFrame, parseHeader } from "./channel.ts";
 import { IncomingValue, IncomingValues } from "./incoming-values.ts";
 import { InterpreterThread, type ThreadEnd } from "./interpreter-thread.ts";
+import { OpenCalls } from "./open-calls.ts";
 import { tailBytes } from "./output-tail.ts";
 import type { GuestReport } from "./report.ts";
-import { isAboutFiles, isTransfer, type Request, requestOf } from "./requests.ts";
+import { isAboutFiles, isTransfer, type Request, requestOf, wholeRequest } from "./requests.ts";
 import { answeredRun, lostRun, type RunCounts, type StopReason } from "./run-end.ts";
+import { RunTimer } from "./run-timer.ts";
 import { pageBytes } from "./wasm-memory.ts";
 
 export interface SupervisorOptions {
@@ -23,7 +25,7 @@ export interface SupervisorOptions {
 
 interface Active {
   readonly request: Request;
-  readonly timer: NodeJS.Timeout | undefined;
+  readonly timer: RunTimer | undefined;
   /** how many of the printed bytes are sent at the end */
   readonly tailBytes: number;
   /** number of printed bytes after which the run is stopped */
@@ -35,8 +37,8 @@ interface Active {
   hasNoticed: boolean;
 }
 
-/** features beyond runs and variables: variables as bytes, changed files in results, files over the channel */
-const features = ["snapshot", "changes", "files"];
+/** features beyond runs and variables: variables as bytes, changed files in results, files over the channel, host functions */
+const features = ["snapshot", "changes", "files", "calls"];
 const graceMs = 500;
 const watchMs = 50;
 const floodBytes = 64 * 1024 * 1024;
@@ -59,6 +61,10 @@ export class Supervisor {
   #hasGreeted = false;
   /** a run whose interrupt arrived before the run itself */
   #interruptedEarly: number | undefined;
+  readonly #calls = new OpenCalls();
+  /** the functions of the host; a new interpreter gets them before its next run */
+  #exposed: Request | undefined;
+  #threadHas: Request | undefined;
   /** resident memory above which the interpreter is killed */
   #residentLimit = Number.POSITIVE_INFINITY;
 
@@ -93,6 +99,10 @@ export class Supervisor {
       read: (run, bytes) => {
         if (this.#active?.request.id === run) this.#channel.send({ t: "credit", id: run, bytes });
       },
+      taken: (bytes) => {
+        const credit = this.#calls.taken(bytes);
+        if (credit > 0) this.#channel.send({ t: "call.credit", bytes: credit });
+      },
       ended: (end) => this.#onEnded(end),
       isOpen: () => this.#channel.isOpen,
     });
@@ -122,6 +132,8 @@ export class Supervisor {
     else if (isTransfer(header)) this.#enqueue(this.#values.begin(id, header));
     else if (header.t === "data") this.#values.add(id, body);
     else if (header.t === "in") this.#onInput(id, body, header.end === true);
+    else if (header.t === "answer") this.#onAnswer(id, header, body);
+    else if (header.t === "expose") this.#onExpose(id, header, body);
     else {
       const request = requestOf(header, body);
       if (request?.kind === "start") this.#onStart(request);
@@ -134,6 +146,23 @@ export class Supervisor {
     if (this.#active?.request.id !== id) return;
     if (body.length > 0) this.#thread.stdin.send(id, new Uint8Array(body));
     if (isLast) this.#thread.stdin.send(id, undefined);
+  }
+
+  #onExpose(id: number, header: Readonly<Record<string, unknown>>, body: Uint8Array): void {
+    this.#exposed = wholeRequest(header, new Uint8Array(body));
+    this.#channel.send({ t: "reply", id, ok: true });
+  }
+
+  /** An answer to a call of a run that has ended is dropped: nobody waits for it. */
+  #onAnswer(run: number, header: Readonly<Record<string, unknown>>, body: Uint8Array): void {
+    const active = this.#active;
+    if (active?.request.id !== run) {
+      this.#channel.send({ t: "call.credit", bytes: body.length });
+      return;
+    }
+    this.#calls.answered(header, body.length);
+    if (this.#calls.size === 0) active.timer?.resume();
+    this.#thread.answers.send(run, Buffer.from(JSON.stringify(header)), new Uint8Array(body));
   }
 
   #onStart(request: Request): void {
@@ -162,8 +191,9 @@ export class Supervisor {
   #begin(request: Request): void {
     const outputBytes = Number(request.header.outputBytes) || 0;
     // Preloads have no timeout here, because the host gives up on a cell that is not ready in time.
-    const timer =
-      request.kind === "start" ? undefined : setTimeout(() => this.#stop("timeout"), Math.max(1, request.timeoutMs));
+    const hostWaitMs = Number(request.header.hostWaitMs) || 0;
+    const stop = () => this.#stop("timeout");
+    const timer = request.kind === "start" ? undefined : new RunTimer(request.timeoutMs, hostWaitMs, stop);
     const { user, system } = process.cpuUsage();
     this.#active = {
       request,
@@ -177,6 +207,8 @@ export class Supervisor {
     this.#thread.clearInterrupt();
     this.#thread.tail.begin();
     this.#thread.counters.begin(request.kind === "run" ? outputBytes - tailBytes(outputBytes) : 0);
+    this.#calls.clear();
+    if (request.kind === "run") this.#exposeTo(request.id);
     const [header, body] = [JSON.stringify(request.header), copyOf(request)];
     if (isAboutFiles(request)) this.#thread.post({ kind: "file", header, body });
     else {
@@ -184,6 +216,14 @@ export class Supervisor {
       this.#thread.post({ kind: "dispatch", id: request.id, header, body, hasStdin });
       if (hasStdin) this.#channel.send({ t: "credit", id: request.id, bytes: stdinWindowBytes });
     }
+  }
+
+  #exposeTo(run: number): void {
+    const exposed = this.#exposed;
+    if (exposed === undefined || exposed === this.#threadHas) return;
+    this.#threadHas = exposed;
+    const body = exposed.body && new Uint8Array(exposed.body);
+    this.#thread.post({ kind: "dispatch", id: run, header: JSON.stringify(exposed.header), body, hasStdin: false });
   }
 
   /** The first interrupt keeps the state. The second kills an interpreter that ignored the first. */
@@ -246,6 +286,7 @@ export class Supervisor {
     if (request.kind === "start") this.#onStarted(header);
     else if (header.id !== request.id) return;
     else if (header.t === "noticed") active.hasNoticed = true;
+    else if (header.t === "call" && request.kind === "run") this.#onCall(active, header, body);
     else if (header.t === "display" && request.kind === "run") this.#channel.send(header, body);
     else if (header.t === "data" && request.kind !== "run") this.#channel.send({ t: "data", id: request.id }, body);
     else if (header.t === "done" && request.kind === "run") {
@@ -255,6 +296,13 @@ export class Supervisor {
       const isLate = active.stop === "timeout" && header.ok !== true;
       this.#finish(isLate ? { ...header, code: "timeout", message: "the request timed out" } : header);
     }
+  }
+
+  #onCall({ request, timer }: Active, header: Readonly<Record<string, unknown>>, body: Uint8Array): void {
+    const call = this.#calls.begun(request.id, header, body);
+    if (call === undefined) return;
+    timer?.pause();
+    this.#channel.send(call, body);
   }
 
   #onStarted(header: Readonly<Record<string, unknown>>): void {
@@ -273,7 +321,7 @@ export class Supervisor {
   }
 
   #finish(message: Readonly<Record<string, unknown>> | undefined): void {
-    clearTimeout(this.#active?.timer);
+    this.#active?.timer?.clear();
     this.#active = undefined;
     this.#thread.counters.end();
     this.#thread.clearInterrupt();
@@ -305,6 +353,7 @@ export class Supervisor {
   /** Waits for the old thread to exit, because two interpreters at once would need twice the memory. */
   async #replaceThread(): Promise<void> {
     await this.#thread.kill();
+    this.#threadHas = undefined;
     this.#thread = this.#startThread();
   }
 
@@ -312,7 +361,7 @@ export class Supervisor {
   #lose(status: string, note: string): void {
     const active = this.#active;
     this.#active = undefined;
-    clearTimeout(active?.timer);
+    active?.timer?.clear();
     const notes = [note, lostNote];
     if (active?.request.kind === "run") {
       this.#sendTail(active);

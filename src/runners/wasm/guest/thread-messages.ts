@@ -1,3 +1,4 @@
+import type { AnswersEnd } from "./answers.ts";
 import type { StdinEnd } from "./stdin.ts";
 
 /** Messages between the supervisor's thread and the interpreter's thread, in addition to the ring. */
@@ -5,6 +6,7 @@ export interface ThreadInput {
   readonly runtime: string;
   readonly ring: SharedArrayBuffer;
   readonly stdin: StdinEnd;
+  readonly answers: AnswersEnd;
   readonly tail: SharedArrayBuffer;
   readonly memoryPages: number;
   readonly diskBytes: number;
@@ -33,5 +35,7 @@ export type FromInterpreter =
   | { readonly kind: "wake" }
   /** a run has read this much of its standard input */
   | { readonly kind: "read"; readonly run: number; readonly bytes: number }
+  /** it has taken this much of the answers to its calls */
+  | { readonly kind: "taken"; readonly bytes: number }
   /** the interpreter is unusable, but its thread still answers */
   | { readonly kind: "died"; readonly reason: string };

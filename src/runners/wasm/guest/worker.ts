@@ -1,5 +1,6 @@
 /** Entry of the interpreter's thread: the outer realm, which has the host functions and the empty context. */
 import { parentPort, workerData } from "node:worker_threads";
+import { AnswerReader } from "./answers.ts";
 import { hostFunctions } from "./host-functions.ts";
 import { ignoreWhatSurfaces, lockDownOuterRealm } from "./lock-down.ts";
 import { OutputTail } from "./output-tail.ts";
@@ -15,6 +16,7 @@ const say = (message: FromInterpreter) => port.postMessage(message);
 
 ignoreWhatSurfaces();
 const stdin = new StdinReader(input.stdin, (run, bytes) => say({ kind: "read", run, bytes }));
+const answers = new AnswerReader(input.answers, (_run, bytes) => say({ kind: "taken", bytes }));
 try {
   const host = hostFunctions({
     ring: new RingWriter(input.ring, () => say({ kind: "wake" })),
@@ -22,6 +24,8 @@ try {
     tail: new OutputTail(input.tail),
     died: (reason) => say({ kind: "died", reason }),
     read: (into) => stdin.read(into),
+    nextAnswer: () => answers.next(),
+    takeAnswer: (header, body) => answers.take(header, body),
   });
   const realm = openRealm(host, { ...input, makesSnapshot: false });
   const problem = await realm.inner.load();
@@ -42,6 +46,7 @@ function serve({ inner, toInner }: OpenRealm): void {
     else if (message.kind === "file") inner.serveFile(message.header, message.body && toInner(message.body));
     else {
       stdin.begin(message.hasStdin ? message.id : undefined);
+      answers.begin(message.id);
       inner.dispatch(message.id, message.header, message.body && toInner(message.body));
     }
   });

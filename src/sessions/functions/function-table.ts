@@ -1,0 +1,142 @@
+import type { z } from "zod";
+import type { ForkInCall } from "../../kernel/client.ts";
+import { type GuestCall, GuestFailure } from "../../kernel/guest-calls.ts";
+import { DeadlinePassed, deadline } from "../../lib/deadline.ts";
+import { CodecellError, messageOf } from "../../lib/errors.ts";
+import type { Session } from "../session.ts";
+import { checkerOf, encodeSpecs } from "./function-spec.ts";
+import type { HostFunctions } from "./host-function.ts";
+
+const defaultTimeoutMs = 120_000;
+
+/** A call as it is recorded. It never contains values. */
+export interface CallRecord {
+  readonly run: number;
+  readonly name: string;
+  readonly inputBytes: number;
+  readonly outputBytes: number;
+  readonly durationMs: number;
+  readonly status: "ok" | "failed" | "refused";
+  /** type of the error that the program saw */
+  readonly error?: string;
+}
+
+/** What a table needs of its session. */
+export interface CallingSession {
+  id(): string;
+  /** number of the session's active run, by the number that its cell gives it */
+  runNumber(ofCell: number): number;
+  fork(inCall: ForkInCall): Promise<Session>;
+  record(call: CallRecord): void;
+}
+
+/** The functions that the programs of one session may call. A change makes a new table. */
+export class FunctionTable {
+  /** for the cell, as JSON */
+  readonly specs: Buffer;
+  readonly #functions: HostFunctions;
+  readonly #checks: ReadonlyMap<string, { input: z.ZodType; output: z.ZodType | undefined }>;
+  readonly #session: CallingSession;
+
+  constructor(functions: HostFunctions, session: CallingSession) {
+    this.specs = encodeSpecs(functions);
+    this.#functions = functions;
+    this.#session = session;
+    this.#checks = new Map(
+      Object.entries(functions).map(([name, { input, output }]) => [
+        name,
+        { input: checkerOf(name, input), output: output && checkerOf(name, output) },
+      ]),
+    );
+  }
+
+  /** Answers a call. Untrusted: the name may be unknown and the arguments anything. */
+  readonly answer = async (call: GuestCall): Promise<Uint8Array> => {
+    const started = performance.now();
+    const run = this.#session.runNumber(call.run);
+    const facts = { run, name: call.name, inputBytes: call.arguments.byteLength };
+    const record = (status: CallRecord["status"], outputBytes: number, error?: string) => {
+      const durationMs = performance.now() - started;
+      this.#session.record({ ...facts, outputBytes, durationMs, status, ...(error === undefined ? {} : { error }) });
+    };
+    try {
+      const answer = await this.#call(call, run);
+      record("ok", answer.byteLength);
+      return answer;
+    } catch (error) {
+      const shown = guestFailure(error);
+      record(shown instanceof Refusal ? "refused" : "failed", 0, shown.type);
+      throw shown;
+    }
+  };
+
+  async #call(call: GuestCall, run: number): Promise<Uint8Array> {
+    const exposed = Object.hasOwn(this.#functions, call.name) ? this.#functions[call.name] : undefined;
+    if (exposed === undefined) throw new Refusal("HostError", `the host has no function ${JSON.stringify(call.name)}`);
+    const check = this.#checks.get(call.name);
+    const input = check?.input.safeParse(parseArguments(call.arguments));
+    if (!input?.success) throw new Refusal("TypeError", `${call.name}: ${describeIssues(input?.error)}`);
+    const value = await this.#within(exposed, input.data, call, run);
+    if (value === undefined) return nothing;
+    const output = check?.output?.safeParse(value);
+    if (output?.success === false) throw new GuestFailure("HostError", `${call.name} returned a value of a wrong type`);
+    return Buffer.from(JSON.stringify(value));
+  }
+
+  async #within(exposed: HostFunctions[string], input: unknown, call: GuestCall, run: number): Promise<unknown> {
+    const { timeoutMs = defaultTimeoutMs } = exposed;
+    using limit = deadline(timeoutMs, call.signal);
+    const context = {
+      ...{ signal: limit.signal, sessionId: this.#session.id(), run, call: call.call },
+      fork: (item = 0) => this.#session.fork({ call: call.call, item }),
+    };
+    const ended = new Promise<never>((_, reject) => {
+      const end = () => reject(endedBy(limit.signal.reason, call.name, timeoutMs));
+      limit.signal.addEventListener("abort", end, { once: true });
+      if (limit.signal.aborted) end();
+    });
+    // A function that ignores its signal must not keep the program waiting.
+    return await Promise.race([Promise.resolve(exposed.call(input, context)), ended]);
+  }
+}
+
+const nothing = Buffer.alloc(0);
+
+/** A call that did not reach its function. */
+class Refusal extends GuestFailure {}
+
+function parseArguments(data: Buffer): unknown {
+  try {
+    return JSON.parse(data.toString());
+  } catch {
+    throw new Refusal("TypeError", "the arguments are not JSON");
+  }
+}
+
+function describeIssues(error: z.ZodError | undefined): string {
+  const issues = error?.issues ?? [];
+  return issues.map(({ path, message }) => `${path.length > 0 ? `${path.join(".")}: ` : ""}${message}`).join("; ");
+}
+
+function endedBy(reason: unknown, name: string, timeoutMs: number): GuestFailure {
+  if (reason instanceof DeadlinePassed)
+    return new GuestFailure("TimeoutError", `${name} took longer than ${timeoutMs} ms`);
+  return new GuestFailure("HostError", `${name} was cancelled: ${messageOf(reason)}`);
+}
+
+/**
+ * The failure as the program sees it. An ordinary error of the host program shows its name and message, because that is what
+ * the caller of a function expects; an error of codecell shows its message too, and never its cause.
+ */
+function guestFailure(error: unknown): GuestFailure {
+  if (error instanceof GuestFailure) return error;
+  const type = error instanceof CodecellError ? error.code : error instanceof Error ? error.name : "HostError";
+  return new GuestFailure(pythonNames[type] ?? type, messageOf(error), { cause: error });
+}
+
+const pythonNames: Readonly<Record<string, string>> = {
+  Error: "HostError",
+  RangeError: "ValueError",
+  TypeError: "TypeError",
+  not_supported: "NotImplementedError",
+};

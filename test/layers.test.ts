@@ -8,6 +8,7 @@ const mayImport: Record<string, readonly string[]> = {
   lib: [],
   policy: ["lib"],
   audit: ["lib"],
+  llm: ["lib", "policy"],
   kernel: ["lib", "policy"],
   artifacts: ["lib", "policy"],
   egress: ["lib", "policy"],

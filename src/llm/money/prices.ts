@@ -77,14 +77,10 @@ export function assertPriced(models: readonly string[], caps: Caps, prices: Pric
   if (caps.usd === undefined) return;
   const unpriced = models.filter((model) => priceOf(model, prices) === undefined);
   if (unpriced.length === 0) return;
-  throw new CodecellError(
-    "model_unavailable",
-    `there is a money cap of $${caps.usd}, but no price for ${unpriced.join(", ")}`,
-    {
-      hint: "give the price per million tokens in the option `prices`, use a model that has one, or remove the money cap and keep a cap on tokens",
-      details: { reason: "no_price", models: unpriced },
-    },
-  );
+  throw new CodecellError("model_unavailable", `there is a money cap, but no price for ${unpriced.join(", ")}`, {
+    hint: "give the price per million tokens in the option `prices`, use a model that has one, or remove the money cap and keep a cap on tokens",
+    details: { reason: "no_price", models: unpriced },
+  });
 }
 
 function checkRates(name: string, price: Price): void {

@@ -14,7 +14,8 @@ const mayImport: Record<string, readonly string[]> = {
   egress: ["lib", "policy"],
   runners: ["lib", "policy", "kernel"],
   sessions: ["lib", "policy", "kernel", "runners", "artifacts", "audit", "egress"],
-  service: ["lib", "policy", "audit", "artifacts", "sessions"],
+  rlm: ["lib", "policy", "llm", "audit", "sessions"],
+  service: ["lib", "policy", "audit", "artifacts", "sessions", "rlm"],
   surfaces: ["lib", "policy", "sessions", "service"],
 };
 

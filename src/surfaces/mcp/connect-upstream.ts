@@ -26,13 +26,13 @@ const listSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.st
 const toolSchema = z.looseObject({
   name: z.string().min(1).max(maxNameCharacters),
   description: z.string().catch(""),
-  inputSchema: z.unknown(),
-  annotations: z.looseObject({ readOnlyHint: z.unknown() }).optional().catch(undefined),
+  inputSchema: z.unknown().optional(),
+  annotations: z.looseObject({ readOnlyHint: z.unknown().optional() }).optional().catch(undefined),
 });
 /** Not checked against the tool's output schema: a pattern in one could keep this process busy for ever. */
 const answerSchema = z.looseObject({
   content: z.array(z.unknown()).catch([]),
-  structuredContent: z.unknown(),
+  structuredContent: z.unknown().optional(),
   isError: z.boolean().catch(false),
 });
 

@@ -320,11 +320,27 @@ export const claims: ClaimTable = {
   "llm.promptChars": noModels,
   "llm.callTimeout": noModels,
   "llm.timeout": noModels,
-  "tools.allow": [...noTools],
-  "tools.calls": [...noTools],
-  "tools.timeout": [...noTools],
-  "tools.arguments": [...noTools],
-  "tools.result": [...noTools],
+  "tools.allow": [
+    ...noTools,
+    claim(
+      "host",
+      "the cell has functions for these tools only, and the host checks each call; a glob permits read-only tools",
+      calls.onlyPermittedTools,
+    ),
+  ],
+  "tools.calls": [
+    ...noTools,
+    claim("host", "the host counts the calls of each run; more are refused", calls.toolCallsCounted),
+  ],
+  "tools.timeout": [...noTools, claim("host", "the host cancels the call", calls.toolsCancelled)],
+  "tools.arguments": [
+    ...noTools,
+    claim("host", "the host measures them before anything is sent", calls.argumentsMeasured),
+  ],
+  "tools.result": [
+    ...noTools,
+    claim("host", "the host measures it; a larger one is not passed on", calls.resultsMeasured),
+  ],
   "audit.enabled": [
     claim("host", "hash-chained files of mode 0600", host.recordedOnDisk),
     claim("host", "the program's own audit gets every event", host.programRecords),

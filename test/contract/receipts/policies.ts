@@ -141,6 +141,20 @@ export const unofferedCalls: AttackedPolicy = {
   }),
 };
 
+/** Tools of another MCP server, under small limits. These rows do not depend on the runner. */
+export const offeredTools: AttackedPolicy = {
+  title: "tools of another MCP server",
+  input: () => ({
+    proc: patient,
+    tools: { allow: ["test/*"], calls: 4, timeout: "500ms", arguments: "1KiB", result: "2KiB" },
+  }),
+  options: () => ({ hostCalls: { tools: true } }),
+  rows: () => ({
+    ...{ "tools.allow": "test/*", "tools.calls": "4", "tools.timeout": "500ms", "tools.arguments": "1KiB" },
+    "tools.result": "2KiB",
+  }),
+};
+
 /** As plain `codecell run` does it: nobody asks for the files on the host. */
 const inTheCell: AttackedPolicy = {
   title: "files that stay in the cell",

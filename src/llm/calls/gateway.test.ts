@@ -53,6 +53,15 @@ describe("a call through the gateway", () => {
     ]);
   });
 
+  test("is sent as it was when it was checked, although the caller changes it meanwhile", async () => {
+    const { gateway, client, call } = setUp(["ok"], { maxPromptChars: 100 });
+    const messages = [{ role: "user" as const, text: "small" }];
+    const answer = gateway.complete({ model: "m", messages, maxTokens: 10 }, call);
+    messages.push({ role: "user", text: "x".repeat(10_000) });
+    await answer;
+    expect(client.requests[0]?.messages).toEqual([{ role: "user", text: "small" }]);
+  });
+
   test("is refused before anything is held or sent if its model is not allowed", async () => {
     const { gateway, client, call } = setUp([], { models: ["openai/a", "claude-b"] });
     await expect(gateway.complete(ask("x", { model: "c" }), call)).rejects.toMatchObject({

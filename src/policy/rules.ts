@@ -19,7 +19,7 @@ export type RuleName = Exclude<PolicyFieldName, "isolation.runner">;
 
 /** Rules that codecell enforces itself, outside the cells. Runners do not enforce them. */
 export type HostRuleName =
-  | Extract<RuleName, `audit.${string}`>
+  | Extract<RuleName, `llm.${string}` | `tools.${string}` | `audit.${string}`>
   | "session.idle"
   | "session.lifetime"
   | "session.limit"
@@ -68,6 +68,20 @@ const show: Record<PolicyFieldName, (policy: Policy) => string> = {
   "kernel.preload": ({ kernel }) => list(kernel.preload),
   "kernel.python": ({ kernel }) => kernel.python ?? "best found",
   "kernel.image": ({ kernel }) => kernel.image ?? "default",
+  "llm.models": ({ llm }) => list(llm.models),
+  "llm.calls": ({ llm }) => String(llm.calls),
+  "llm.tokens": ({ llm }) => String(llm.tokens),
+  "llm.usd": ({ llm }) => String(llm.usd),
+  "llm.depth": ({ llm }) => String(llm.depth),
+  "llm.concurrency": ({ llm }) => String(llm.concurrency),
+  "llm.promptChars": ({ llm }) => String(llm.promptChars),
+  "llm.callTimeout": ({ llm }) => formatDuration(llm.callTimeoutMs),
+  "llm.timeout": ({ llm }) => formatDuration(llm.timeoutMs),
+  "tools.allow": ({ tools }) => list(tools.allow),
+  "tools.calls": ({ tools }) => String(tools.calls),
+  "tools.timeout": ({ tools }) => formatDuration(tools.timeoutMs),
+  "tools.arguments": ({ tools }) => formatSize(tools.argumentsBytes),
+  "tools.result": ({ tools }) => formatSize(tools.resultBytes),
   "audit.enabled": ({ audit }) => String(audit.enabled),
   "audit.code": ({ audit }) => audit.code,
   "audit.durable": ({ audit }) => String(audit.durable),
@@ -82,11 +96,18 @@ export const ruleNames: readonly RuleName[] = fieldNames.filter((name) => name !
 
 const hostRuleNames: ReadonlySet<string> = new Set<HostRuleName>([
   ...(["session.idle", "session.lifetime", "session.limit", "session.persist", "session.pool"] as const),
-  ...(["audit.enabled", "audit.code", "audit.durable", "audit.keep", "audit.age"] as const),
+  ...ruleNames.filter(isOfHostSection),
 ]);
 
 export function isHostRule<Rule extends RuleName>(rule: Rule): rule is Rule & HostRuleName {
   return hostRuleNames.has(rule);
+}
+
+/** Sections whose rules are all about what the host does for a cell. */
+function isOfHostSection(
+  rule: RuleName,
+): rule is Extract<RuleName, `llm.${string}` | `tools.${string}` | `audit.${string}`> {
+  return /^(?:llm|tools|audit)\./.test(rule);
 }
 
 /** Every rule that a runner enforces. */

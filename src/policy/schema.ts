@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { llmSection, patchedLlm } from "./host-calls/llm-rules.ts";
+import { patchedTools, toolsSection } from "./host-calls/tool-rules.ts";
 import { isolationLevels } from "./isolation.ts";
 import { hostPattern } from "./network/host-pattern.ts";
 import { inspectedHosts } from "./network/inspect.ts";
@@ -258,6 +260,8 @@ export const overrideSchema = z.strictObject({
     })
     .partial()
     .optional(),
+  llm: patchedLlm.optional(),
+  tools: patchedTools.optional(),
   audit: patchedAudit.optional(),
 });
 
@@ -354,6 +358,12 @@ export const policySchema = z.strictObject({
   env: env.default({}),
   session: session.describe("How long sessions live and what they keep.").prefault({}),
   kernel: kernel.describe("The Python inside the cell.").prefault({}),
+  llm: llmSection
+    .describe("Which models code in the cell may call through the host, and how much: none, unless named here.")
+    .prefault({}),
+  tools: toolsSection
+    .describe("Which tools of other MCP servers code in the cell may call: none, unless named here.")
+    .prefault({}),
   audit: audit.describe("What the audit log records, and how long it is kept.").prefault({}),
   overrides: overrides
     .describe("How far a host program may change this policy. A model may only narrow it.")

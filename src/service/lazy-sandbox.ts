@@ -28,8 +28,11 @@ export class LazySandbox implements AsyncDisposable {
   /** What the policy gives to a program; undefined if the options do not say. */
   get facts(): PolicyFacts | undefined {
     const policy = this.#sandbox?.opened?.policy; // it may have been reloaded
+    const known = this.#options.functions?.();
+    const functions = known === undefined ? {} : { functions: known };
     const { facts } = this.#options;
-    return policy ? { ...facts, ...policyFacts(policy) } : facts;
+    if (policy) return { ...facts, ...policyFacts(policy), ...functions };
+    return facts && { ...facts, ...functions };
   }
 
   get isForGuests(): boolean {

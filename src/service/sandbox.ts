@@ -7,7 +7,7 @@ import { KeptOutput } from "./output/kept-output.ts";
 import { RunRegistry, type RunRegistryOptions } from "./runs/run-registry.ts";
 import { SeenOutput } from "./runs/seen-output.ts";
 import type { Sessions } from "./tenants/tenant-sessions.ts";
-import type { PolicyFacts, PythonFacts } from "./tools/policy-facts.ts";
+import type { FunctionFacts, PolicyFacts, PythonFacts } from "./tools/policy-facts.ts";
 import { newSession } from "./tools/session-argument.ts";
 import type { HostEffects } from "./tools/tool-hints.ts";
 
@@ -28,6 +28,10 @@ export interface SandboxOptions {
   readonly facts?: PolicyFacts;
   /** Is told what the interpreter has, after the first run that ended well. */
   readonly onPython?: (python: PythonFacts) => void;
+  /** Is called before each run of a tool, such as to give the session functions of the host. */
+  readonly prepareRun?: (session: Session) => Promise<void>;
+  /** functions of the host that programs may call; undefined: none, or not known yet */
+  readonly functions?: () => FunctionFacts | undefined;
   /** whether the caller is someone other than the operator, so errors must not reveal anything about the host */
   readonly isForGuests?: boolean;
 }
@@ -53,6 +57,8 @@ export class Sandbox implements AsyncDisposable {
   readonly digests = new HashCache();
   /** Is told once what the interpreter has @internal */
   onPython: SandboxOptions["onPython"];
+  /** Call it before each run @internal */
+  readonly prepareRun: (session: Session) => Promise<void>;
   readonly #links: SandboxOptions["links"];
   readonly #open: () => Promise<Sessions>;
   readonly #ownsSessions: boolean;
@@ -69,6 +75,7 @@ export class Sandbox implements AsyncDisposable {
     this.#open = options.open;
     this.#ownsSessions = options.ownsSessions ?? true;
     this.projectDir = options.projectDir;
+    this.prepareRun = options.prepareRun ?? (async () => {});
     this.#links = options.links;
     this.onPython = options.onPython;
     this.runs = new RunRegistry(options.runs);

@@ -28,7 +28,8 @@ export async function openLive(
   const live = await LiveSessions.open({
     ...{ policy, runners, logger, audit: kind === "none" ? silentAudit : audit },
     ...(options.egress ? { egress: options.egress } : {}),
-    hostRules: ({ takesWorkspace }) => hostRules(policy, { audit: kind, keepsFiles: takesWorkspace }),
+    hostRules: ({ takesWorkspace }) =>
+      hostRules(policy, { audit: kind, keepsFiles: takesWorkspace, hostCalls: options.hostCalls }),
   });
   return { live, audit };
 }

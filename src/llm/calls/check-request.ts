@@ -1,10 +1,10 @@
 import { CodecellError } from "../../lib/errors.ts";
+import { allowsModel } from "../../policy/host-calls/model-glob.ts";
 import type { LmRequest } from "../client.ts";
-import { bareName, providerOf } from "../model-name.ts";
 import { promptCharacters } from "../usage.ts";
 
 export interface RequestLimits {
-  /** names of models that may be called; undefined: any */
+  /** names or globs of models that may be called; undefined: any */
   readonly models?: readonly string[];
   /** characters of the system prompt and all messages together */
   readonly maxPromptChars: number;
@@ -13,8 +13,7 @@ export interface RequestLimits {
 /** Refuses a request before anything is held or sent. Its parts may come from a cell. */
 export function checkRequest(request: LmRequest, { models, maxPromptChars }: RequestLimits): void {
   const { model, maxTokens, messages, temperature } = request;
-  const allowed = models?.map(fullName);
-  if (allowed && !allowed.includes(fullName(model)))
+  if (models && !allowsModel(models, model))
     throw new CodecellError("model_unavailable", `the model ${quoted(model)} is not allowed`, {
       hint: `use one of these: ${models?.join(", ") || "none is allowed"}`,
       details: { reason: "not_allowed", model },
@@ -34,10 +33,6 @@ export function checkRequest(request: LmRequest, { models, maxPromptChars }: Req
         details: { characters, limit: maxPromptChars },
       },
     );
-}
-
-function fullName(model: string): string {
-  return `${providerOf(model)}/${bareName(model)}`;
 }
 
 function quoted(text: string): string {

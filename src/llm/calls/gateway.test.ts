@@ -232,6 +232,20 @@ describe("a batch", () => {
     expect(client.peakInFlight).toBe(3);
   });
 
+  test("of many calls that wait on one signal causes no warning of Node", async () => {
+    const warnings: string[] = [];
+    const note = ({ message }: Error) => void warnings.push(message);
+    process.on("warning", note);
+    const { gateway, call } = setUp(() => new Promise((resolve) => setImmediate(() => resolve("ok"))));
+    await gateway.completeAll(
+      Array.from({ length: 50 }, (_, n) => ask(`${n}`)),
+      call,
+    );
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off("warning", note);
+    expect(warnings).toEqual([]);
+  });
+
   test("shares slots with other gateways", async () => {
     const sharedSlots = new Semaphore(2);
     let [inFlight, peak] = [0, 0];

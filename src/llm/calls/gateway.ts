@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { Semaphore } from "../../lib/semaphore.ts";
 import type { Amount } from "../budget/amounts.ts";
@@ -110,6 +111,8 @@ export class LmGateway {
     const { purpose, parent } = options;
     const { prices, tape, onCall } = this.#options;
     const start = performance.now();
+    // Many calls wait on one signal. Each removes its listeners, so they are no leak, which Node would warn about.
+    setMaxListeners(0, options.signal);
     const progress: Progress = {
       ...{ source: undefined, attempts: 0, held: nothing, charged: nothing, waitedMs: 0, taped: undefined },
     };

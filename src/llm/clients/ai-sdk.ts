@@ -6,7 +6,7 @@ import { clientDefaults } from "./client-options.ts";
 import { estimatedUsage } from "./estimated-usage.ts";
 import { failureError } from "./failure.ts";
 import { failureOfConnection, failureOfStatus } from "./http-failure.ts";
-import { errorHider, secretHider } from "./secret-hider.ts";
+import { errorHider, secretHider, withoutSecrets } from "./secret-hider.ts";
 
 /** What is used of a `LanguageModelV3` or `V4` of an AI SDK provider package. */
 export interface AiSdkModel {
@@ -62,7 +62,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): LmClie
       using limit = deadline(timeoutMs, signal);
       try {
         const response = sdkResponse(await model.doGenerate(sdkCall(request, limit.signal)), request);
-        return { ...response, text: hide(response.text) };
+        return withoutSecrets(response, hide);
       } catch (error) {
         if (signal.aborted) throw aborted(signal);
         if (limit.signal.reason instanceof DeadlinePassed)

@@ -5,7 +5,7 @@ import { clientDefaults, type HttpClientOptions } from "./client-options.ts";
 import { checkedKey, endpoint } from "./endpoint.ts";
 import { estimatedUsage } from "./estimated-usage.ts";
 import { malformed, postJson } from "./post-json.ts";
-import { errorHider, secretHider } from "./secret-hider.ts";
+import { errorHider, secretHider, withoutSecrets } from "./secret-hider.ts";
 
 export interface AnthropicOptions extends HttpClientOptions {
   readonly apiKey: string;
@@ -36,7 +36,7 @@ export function anthropicClient(options: AnthropicOptions): LmClient {
       const answer = answerSchema.safeParse(json);
       if (!answer.success) throw malformed(who, "it is not a message", hideInErrors(z.prettifyError(answer.error)));
       const response = messagesResponse(answer.data, request, headers.get("request-id"));
-      return { ...response, text: hide(response.text) };
+      return withoutSecrets(response, hide);
     },
   };
 }

@@ -1,8 +1,9 @@
+import { createHash } from "node:crypto";
 import { CodecellError } from "../../lib/errors.ts";
 
 /** Where a client sends its requests, and how it is allowed to. */
 export interface Endpoint {
-  /** the server for people and cache keys: no credentials, no query */
+  /** the server for people and cache keys: its host, and a hash of the path and the query, which may have secrets */
   readonly name: string;
   /** The address of a path below the base. */
   at(path: string): string;
@@ -34,8 +35,17 @@ export function endpoint(provider: string, baseUrl: string, standardUrl: string,
     });
   const base = url.pathname.replace(/\/+$/, "");
   return {
-    name: baseUrl === standardUrl ? provider : `${provider}@${url.host}${base}`,
+    name: baseUrl === standardUrl ? provider : `${provider}@${url.host}#${shortHash(`${base}${url.search}`)}`,
     at: (path) => `${url.origin}${base}${path}${url.search}`,
-    secrets: [...(key === undefined ? [] : [key]), ...url.searchParams.values()],
+    secrets: [...(key === undefined ? [] : [key]), ...url.searchParams.values(), ...longSegments(base)],
   };
+}
+
+/** Some gateways have a token in the path. */
+function longSegments(path: string): string[] {
+  return path.split("/").filter((segment) => segment.length >= 16);
+}
+
+function shortHash(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 8);
 }

@@ -13,10 +13,11 @@ export function failureOfStatus(status: number, headers: Headers, body: string, 
   if (headers.get("x-should-retry") === "false") return { ...base, reason: "rejected", isRetryable: false };
   if (status === 429) return { ...base, ...after, reason: "rate_limit", isRetryable: true };
   if (status === 529 || status === 503) return { ...base, ...after, reason: "overloaded", isRetryable: true };
-  // a gateway gave up, and the model behind it may have gone on
+  // a proxy lost the model behind it or gave up, and the model may have gone on
+  const mayBeCharged = [408, 502, 504, 520, 524].includes(status);
   if ([408, 504, 524].includes(status))
-    return { ...base, ...after, reason: "timeout", isRetryable: true, mayBeCharged: true };
-  if (status >= 500) return { ...base, ...after, reason: "server", isRetryable: true };
+    return { ...base, ...after, reason: "timeout", isRetryable: true, mayBeCharged };
+  if (status >= 500) return { ...base, ...after, reason: "server", isRetryable: true, mayBeCharged };
   return { ...base, reason: "rejected", isRetryable: false };
 }
 

@@ -34,6 +34,6 @@ describe("modelsFromEnvironment", () => {
 
   test("a local server needs no key", () => {
     const setup = modelsFromEnvironment({ OPENAI_BASE_URL: "http://127.0.0.1:1/v1" });
-    expect(setup.clientFor("llama").name).toBe("openai@127.0.0.1:1/v1");
+    expect(setup.clientFor("llama").name).toMatch(/^openai@127\.0\.0\.1:1#/);
   });
 });

@@ -6,7 +6,7 @@ import { clientDefaults, type HttpClientOptions } from "./client-options.ts";
 import { checkedKey, endpoint } from "./endpoint.ts";
 import { estimatedUsage } from "./estimated-usage.ts";
 import { malformed, postJson } from "./post-json.ts";
-import { errorHider, secretHider } from "./secret-hider.ts";
+import { errorHider, secretHider, withoutSecrets } from "./secret-hider.ts";
 
 export interface OpenAiOptions extends HttpClientOptions {
   /** Servers on your own machine often need none. */
@@ -51,7 +51,7 @@ export function openAiClient(options: OpenAiOptions = {}): LmClient {
       if (!answer.success)
         throw malformed(who, "it is not a chat completion", hideInErrors(z.prettifyError(answer.error)));
       const response = chatResponse(answer.data, request, headers.get("x-request-id"));
-      return { ...response, text: hide(response.text) };
+      return withoutSecrets(response, hide);
     },
   };
 }

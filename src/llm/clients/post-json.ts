@@ -1,6 +1,6 @@
 import { aborted } from "../../lib/aborted.ts";
 import { DeadlinePassed, deadline } from "../../lib/deadline.ts";
-import { CodecellError, messageOf } from "../../lib/errors.ts";
+import { CodecellError } from "../../lib/errors.ts";
 import { parseJson } from "../../lib/parse-json.ts";
 import { failureError } from "./failure.ts";
 import { failureOfConnection, failureOfStatus } from "./http-failure.ts";
@@ -55,7 +55,7 @@ export async function postJson(options: PostOptions): Promise<JsonResponse> {
       });
     const code = codeOf(error);
     const what = response ? "the answer broke off" : "the connection failed";
-    const text = hide(`${options.url.split("?")[0]}: ${causeTexts(error).join(": ")}`);
+    const text = hide(`${new URL(options.url).origin}: ${causeTexts(error).join(": ")}`);
     throw failureError(
       `${who}: ${what}${code && ` (${code})`}`,
       failureOfConnection(code, response !== undefined),
@@ -66,8 +66,9 @@ export async function postJson(options: PostOptions): Promise<JsonResponse> {
 
 async function statusError(response: Response, { who, hide }: PostOptions): Promise<CodecellError> {
   const { status, headers } = response;
-  const body = hide(await startOf(response));
-  const said = quoted(serverMessage(body) ?? body);
+  const body = await startOf(response);
+  // after parsing: JSON can spell a key with escapes
+  const said = quoted(hide(serverMessage(body) ?? body));
   const failure = failureOfStatus(status, headers, body);
   return failureError(`${who} answered ${status}${said && `: ${said}`}`, failure);
 }
@@ -119,12 +120,12 @@ async function readText(response: Response, { maxResponseBytes, who }: PostOptio
   return Buffer.concat(pieces).toString("utf8");
 }
 
-function parsed(text: string, { who, hide }: PostOptions): unknown {
+function parsed(text: string, { who }: PostOptions): unknown {
   try {
     return parseJson(text);
-  } catch (error) {
-    // the parser quotes the text
-    throw malformed(who, "it is not valid JSON", hide(messageOf(error)));
+  } catch {
+    // without the parser's message: it quotes a few characters, which may be from the middle of a key
+    throw malformed(who, "it is not valid JSON");
   }
 }
 

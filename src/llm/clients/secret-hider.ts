@@ -1,3 +1,5 @@
+import type { LmResponse } from "../client.ts";
+
 /** Replaces secrets in a text. */
 export type SecretHider = (text: string) => string;
 
@@ -29,6 +31,16 @@ export function secretHider(secrets: readonly string[]): SecretHider {
 /** Also hides everything that looks like a key. For errors only: an answer may be about keys. */
 export function errorHider(hide: SecretHider): SecretHider {
   return (text) => hide(text).replace(keyLike, placeholder);
+}
+
+/** An answer is shown to models, recorded and kept: everything in it that the server wrote is cleaned. */
+export function withoutSecrets(response: LmResponse, hide: SecretHider): LmResponse {
+  const { text, requestId } = response;
+  return {
+    ...response,
+    text: hide(text),
+    ...(requestId !== undefined && { requestId: hide(requestId).slice(0, 200) }),
+  };
 }
 
 /** Removes the start of a secret from the end of a text. */

@@ -172,11 +172,28 @@ describe.each(formats)("$format client", ({ format, make }) => {
       ["an error with another key", { fault: "status", status: 500, message: "use sk-ant-REALLYSECRET0123456789" }],
       ["an answer that is not JSON", { fault: "malformed", body: `${scriptedKey} is your key` }],
       ["an answer of another shape", { fault: "malformed", body: `{"content":"${scriptedKey}"}` }],
+      ["an error that is another JSON", { fault: "malformed", body: `{"a": ${scriptedKey.slice(3)}}` }],
     ] as const)("never appear in an error: %s", async (_, fault) => {
       await using fake = await scripted([fault]);
       const shown = everythingOf(await failed(fake.client));
-      expect(shown).not.toContain(scriptedKey.slice(0, 14));
+      expect(shown).not.toContain(scriptedKey.slice(0, 8));
+      expect(shown).not.toContain(scriptedKey.slice(3, 9));
       expect(shown).not.toContain("REALLYSECRET");
+    });
+
+    test("never appear in an error that spells it with escapes", async () => {
+      const body = `{"error":{"message":"bad key ${scriptedKey.replaceAll("-", "\\u002d")}"}}`;
+      const fetch = (async () => new Response(body, { status: 400 })) as typeof globalThis.fetch;
+      const error = await failed(make({ fetch }));
+      expect(error.message).toContain("bad key [key]");
+      expect(everythingOf(error)).not.toContain(scriptedKey.slice(0, 14));
+    });
+
+    test("never appear in the id of an answer", async () => {
+      const answer = format === "anthropic" ? { content: [] } : { choices: [{ message: { content: "x" } }] };
+      const fetch = (async () =>
+        new Response(JSON.stringify({ ...answer, id: scriptedKey }))) as typeof globalThis.fetch;
+      expect((await make({ fetch }).complete(request, { signal })).requestId).toBe("[key]");
     });
 
     test("never appear in an error whose body breaks off in the middle of it", async () => {
@@ -280,6 +297,13 @@ describe("credentials that cannot be sent", () => {
     await using server = await startScriptedModelServer("anthropic", ["ok"]);
     const client = anthropicClient({ apiKey: `${scriptedKey}\n`, baseUrl: server.url });
     expect((await client.complete(request, { signal })).text).toBe("ok");
+  });
+
+  test("a token in the path of the base URL is hidden in errors and in the client's name", async () => {
+    const fetch = (async (url: string) =>
+      new Response(`no such path: ${url}`, { status: 500 })) as typeof globalThis.fetch;
+    const client = openAiClient({ baseUrl: "https://models.example.test/path-token-0123456789/v1", fetch });
+    expect(everythingOf(await failed(client)) + client.name).not.toContain("path-token");
   });
 
   test("a secret in the query of the base URL is sent, and hidden in errors", async () => {

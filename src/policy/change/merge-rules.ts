@@ -1,4 +1,8 @@
 import { canonicalJson } from "../hash.ts";
+import { type UsdLimit, unlimited } from "../host-calls/llm-rules.ts";
+import { modelGlobCovers } from "../host-calls/model-glob.ts";
+import { commonGlobs } from "../host-calls/star-glob.ts";
+import { toolGlobCovers } from "../host-calls/tool-glob.ts";
 import { compareIsolation, type IsolationLevel } from "../isolation.ts";
 import { hostPatternCovers } from "../network/host-pattern.ts";
 import { inspectCovers } from "../network/inspect.ts";
@@ -123,6 +127,21 @@ const environment: Order<Policy["env"]> = {
     }),
 };
 
+const models: Order<string[]> = {
+  narrows: (to, from) => to.every((glob) => from.some((wide) => modelGlobCovers(wide, glob))),
+  join: union,
+  meet: (a, b) => commonGlobs(a, b, modelGlobCovers),
+};
+const tools: Order<string[]> = {
+  narrows: (to, from) => to.every((glob) => from.some((wide) => toolGlobCovers(wide, glob))),
+  join: union,
+  meet: (a, b) => commonGlobs(a, b, toolGlobCovers),
+};
+const usd: Order<UsdLimit> = {
+  narrows: (to, from) => from === unlimited || (to !== unlimited && to <= from),
+  meet: (a, b) => (a === unlimited ? b : b === unlimited ? a : Math.min(a, b)),
+};
+
 /** Only `auto` may be changed: `required` and `off` are decisions of the policy. */
 const recovery: Order<Policy["session"]["recovery"]> = { narrows: (to, from) => to === from || from === "auto" };
 
@@ -172,6 +191,20 @@ export const mergeRules: Readonly<Record<PolicyFieldName, MergeRule>> = {
   "kernel.preload": rule("kernel", "preload", fewer),
   "kernel.python": rule("kernel", "python", samePathOrNone),
   "kernel.image": rule("kernel", "image", samePathOrNone),
+  "llm.models": rule("llm", "models", models),
+  "llm.calls": rule("llm", "calls", atMost),
+  "llm.tokens": rule("llm", "tokens", atMost),
+  "llm.usd": rule("llm", "usd", usd),
+  "llm.depth": rule("llm", "depth", atMost),
+  "llm.concurrency": rule("llm", "concurrency", atMost),
+  "llm.promptChars": rule("llm", "promptChars", atMost),
+  "llm.callTimeout": rule("llm", "callTimeoutMs", atMost),
+  "llm.timeout": rule("llm", "timeoutMs", atMost),
+  "tools.allow": rule("tools", "allow", tools),
+  "tools.calls": rule("tools", "calls", atMost),
+  "tools.timeout": rule("tools", "timeoutMs", atMost),
+  "tools.arguments": rule("tools", "argumentsBytes", atMost),
+  "tools.result": rule("tools", "resultBytes", atMost),
   "audit.enabled": rule("audit", "enabled", onlyOn),
   "audit.code": rule("audit", "code", auditedCode),
   "audit.durable": rule("audit", "durable", onlyOn),

@@ -19,6 +19,11 @@ const unitSuggestions: Partial<Record<RuleName, (written: unknown) => string | u
   "proc.memory": suggestSize,
   "proc.disk": suggestSize,
   "proc.output": suggestSize,
+  "llm.callTimeout": suggestDuration,
+  "llm.timeout": suggestDuration,
+  "tools.timeout": suggestDuration,
+  "tools.arguments": suggestSize,
+  "tools.result": suggestSize,
 };
 
 const expectations: Record<string, string> = {

@@ -55,6 +55,16 @@ const sections: readonly ExampleSection[] = [
     ],
   },
   {
+    name: "llm",
+    meaning: "Models that code may call through the host, with the host's keys: none, unless named here.",
+    examples: [["models", ["anthropic/claude-*"], "under limits of calls, tokens and money"]],
+  },
+  {
+    name: "tools",
+    meaning: "Tools of other MCP servers that code may call: none, unless named here.",
+    examples: [["allow", ["docs/*", "github/create_issue"], "a glob allows read-only tools only"]],
+  },
+  {
     name: "audit",
     meaning: "What is recorded of every run.",
     examples: [["code", "hash", "the code's hash instead of its text"]],

@@ -52,6 +52,11 @@ describe("a policy file", () => {
         pool: 0,
       },
       kernel: { preload: [] },
+      llm: {
+        ...{ models: [], calls: 50, tokens: 2_000_000, usd: 1, depth: 1, concurrency: 8, promptChars: 400_000 },
+        ...{ callTimeoutMs: 120_000, timeoutMs: 600_000 },
+      },
+      tools: { allow: [], calls: 100, timeoutMs: 30_000, argumentsBytes: 256 * 2 ** 10, resultBytes: 2 ** 20 },
       audit: { enabled: true, code: "full", durable: false, keepBytes: 2 ** 30, keepMs: 90 * 86_400_000 },
       overrides: { ceiling: {} },
     });

@@ -18,6 +18,18 @@ const noLimits: Answer = () =>
   "srt has no limits: the runner inside enforces these for each cell, and nothing limits the server itself";
 const noNetLimits: Answer = (policy, paths) => (policy.net.enabled ? noLimits(policy, paths) : undefined);
 const heldInside: Answer = () => "enforced by the server and its runner inside srt, which does not know about sessions";
+const heldByServer: Answer = ({ llm }) =>
+  llm.models.length === 0 ? undefined : "enforced by the server inside srt, which does not know about models";
+const modelHosts: Answer = ({ llm }) =>
+  llm.models.length === 0
+    ? undefined
+    : "srt lets the server reach only hosts of net.allowlist: it cannot call a model whose host is not among them";
+const toolLimits: Answer = ({ tools }) =>
+  tools.allow.length === 0 ? undefined : "enforced by the server inside srt, which does not know about tools";
+const toolServers: Answer = ({ tools }) =>
+  tools.allow.length === 0
+    ? undefined
+    : "MCP servers that the server starts run inside srt too, with what it may reach";
 const noProxyInside = "srt's own proxy does none of this, and no cell with a network starts inside srt";
 const wholeServer = "open to the whole server, not only to one cell: srt does not know about cells";
 
@@ -73,6 +85,20 @@ const answers: Record<RuleName, Answer> = {
       : "the host's Python does not run inside srt: the wasm runner brings its own",
   "kernel.image": ({ kernel }) =>
     kernel.image === undefined ? undefined : "no container runs inside srt: the wasm runner brings its own Python",
+  "llm.models": modelHosts,
+  "llm.calls": heldByServer,
+  "llm.tokens": heldByServer,
+  "llm.usd": heldByServer,
+  "llm.depth": heldByServer,
+  "llm.concurrency": heldByServer,
+  "llm.promptChars": heldByServer,
+  "llm.callTimeout": heldByServer,
+  "llm.timeout": heldByServer,
+  "tools.allow": toolServers,
+  "tools.calls": toolLimits,
+  "tools.timeout": toolLimits,
+  "tools.arguments": toolLimits,
+  "tools.result": toolLimits,
   "audit.enabled": heldInside,
   "audit.code": heldInside,
   "audit.durable": heldInside,

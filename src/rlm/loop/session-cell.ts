@@ -19,6 +19,18 @@ export async function forkedCell(session: Session): Promise<OwnedCell> {
   return new SessionCell(await session.fork());
 }
 
+/** A session of its own with copies of some variables, for runners that cannot fork. The values pass through the host as JSON. */
+export async function copiedCell(from: Session, copy: Session, names: readonly string[]): Promise<OwnedCell> {
+  const cell = new SessionCell(copy);
+  try {
+    for (const name of names) await copy.set(checked(name), await from.get(checked(name)));
+    return cell;
+  } catch (error) {
+    await cell[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
 class SessionCell implements OwnedCell {
   readonly #session: Session;
 

@@ -26,6 +26,7 @@ export async function runCode(
   const maxTimeoutMs = session.policy.proc.timeoutMs;
   const timeoutMs = timeoutSeconds === undefined ? maxTimeoutMs : timeoutSeconds * 1000;
   const started = performance.now();
+  await sandbox.prepareRun(session);
   const { runId } = await startRun(sandbox.runs, session, code, {
     ...{ language, timeout: timeoutMs, turnMs: waitMs, signal: context.signal },
   });

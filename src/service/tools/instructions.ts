@@ -21,6 +21,11 @@ export function instructionsFor(tools: ToolsetName, facts?: PolicyFacts): string
     ...(tools === "interpreter" ? [] : [rlm]),
     ...(tools === "all" ? [both] : []),
   ];
-  const here = facts === undefined ? [] : [`${limitsText(facts)} ${filesText(facts)}`];
+  const here = facts === undefined ? [] : [`${limitsText(withoutLines(facts))} ${filesText(facts)}`];
   return [first.join(" "), ...here, shared].join("\n\n");
+}
+
+/** The tools' descriptions list the functions; here they would be a second time. */
+function withoutLines({ functions, ...facts }: PolicyFacts): PolicyFacts {
+  return functions === undefined ? facts : { ...facts, functions: { ...functions, lines: {} } };
 }

@@ -8,6 +8,13 @@ export interface PythonFacts {
   readonly packages: readonly string[];
 }
 
+/** Functions of the host that call tools of other MCP servers. */
+export interface FunctionFacts {
+  readonly servers: readonly string[];
+  /** what each does, in one line; empty: not known yet */
+  readonly lines: Readonly<Record<string, string>>;
+}
+
 /** Packages that a model would like to know about, most wanted first. */
 export const notablePackages: readonly string[] = [
   ...["numpy", "pandas", "matplotlib", "scipy", "sklearn", "sympy", "PIL", "requests", "polars", "pyarrow", "duckdb"],
@@ -29,6 +36,8 @@ export interface PolicyFacts {
   readonly preload: readonly string[];
   /** absent: not known yet */
   readonly python?: PythonFacts;
+  /** absent: programs can call no tool of another MCP server */
+  readonly functions?: FunctionFacts;
 }
 
 const maxNamed = 12;
@@ -55,15 +64,38 @@ export function policyFacts({ proc, net, fs, session, kernel }: Policy): PolicyF
 }
 
 /** The limits and the interpreter in a few words, for a tool's description. */
-export function limitsText({ timeoutMs, memoryBytes, diskBytes, hosts, python }: PolicyFacts): string {
+export function limitsText(facts: PolicyFacts): string {
+  return [limits(facts), ...(facts.functions ? [functionsText(facts.functions)] : [])].join(" ");
+}
+
+function limits({ timeoutMs, memoryBytes, diskBytes, hosts, python }: PolicyFacts): string {
   const network = hosts === undefined ? "no network" : `network: ${named(hosts) || "no host is allowed"}`;
-  const limits = `Limits: ${formatDuration(timeoutMs)} per run, ${formatSize(memoryBytes)} memory, ${formatSize(diskBytes)} disk, ${network}.`;
-  return python ? `${limits} ${pythonText(python)}.` : limits;
+  const text = `Limits: ${formatDuration(timeoutMs)} per run, ${formatSize(memoryBytes)} memory, ${formatSize(diskBytes)} disk, ${network}.`;
+  return python ? `${text} ${pythonText(python)}.` : text;
 }
 
 /** `Python 3.11.2 with numpy, pandas` */
 export function pythonText({ version, packages }: PythonFacts): string {
   return `Python ${version} with ${named(packages) || "only the standard library"}`;
+}
+
+/** Few characters: a model pays for a description with every request. */
+const maxFunctionCharacters = 1_500;
+
+/** The functions that call tools, by name with one line each, as far as there is room. */
+export function functionsText({ servers, lines }: FunctionFacts): string {
+  let room = maxFunctionCharacters;
+  const shown = Object.entries(lines).flatMap(([name, line]) => {
+    const text = line === "" ? name : `${name}: ${line}`;
+    room -= text.length + 1;
+    return room >= 0 ? [`- ${text}`] : [];
+  });
+  const rest = Object.keys(lines).length - shown.length;
+  return [
+    `Built-in Python functions call tools of the MCP servers ${named(servers)}: use them in one program instead of many calls. mcp_tools() lists them, help(name) has the parameters.`,
+    ...shown,
+    ...(rest > 0 ? [`- and ${rest} more`] : []),
+  ].join("\n");
 }
 
 /** Where files are, for the instructions. */

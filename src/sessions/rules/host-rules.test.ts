@@ -33,6 +33,29 @@ describe("the receipt rows of the host", () => {
     expect(row("session.persist", policy)?.how).not.toContain("files end");
   });
 
+  test("the rows about models say what enforces them only where models are set up and allowed", () => {
+    const rows = (llm: PolicyInput["llm"], models: boolean) =>
+      hostRules(parsePolicy({ llm }), { ...facts, hostCalls: { models } }).filter(({ rule }) =>
+        rule.startsWith("llm."),
+      );
+    for (const { how } of rows({}, true)) expect(how).toBe("the cell has no function that calls a model");
+    for (const { how } of rows({ models: ["*"] }, false)) expect(how).toMatch(/^not used: no model is set up here/);
+    for (const { how } of rows({ models: ["*"] }, true)) expect(how).toMatch(/^the host('s gateway)? /);
+    expect(
+      row("llm.usd", { llm: { models: ["*"], usd: "unlimited" } }, { hostCalls: { models: true } })?.how,
+    ).toContain("money is not limited");
+  });
+
+  test("the rows about tools say what enforces them only where servers are set up and tools allowed", () => {
+    const rows = (tools: PolicyInput["tools"], isSetUp: boolean) =>
+      hostRules(parsePolicy({ tools }), { ...facts, hostCalls: { tools: isSetUp } }).filter(({ rule }) =>
+        rule.startsWith("tools."),
+      );
+    for (const { how } of rows({}, true)) expect(how).toMatch(/^the cell has no function that calls a tool/);
+    for (const { how } of rows({ allow: ["*/*"] }, false)) expect(how).toMatch(/^not used: no other MCP server/);
+    expect(new Set(rows({ allow: ["*/*"] }, true).map(({ how }) => how)).size).toBe(5);
+  });
+
   test("an audit log counts as codecell's own only if it keeps as much as the policy says", () => {
     const policy = parsePolicy({});
     const own = openAudit(policy, { stateDir: "/nowhere" });

@@ -4,6 +4,7 @@ import { type HostRuleName, isHostRule, policyRules } from "../../policy/rules.t
 import type { Policy } from "../../policy/schema.ts";
 import type { EnforcedRule, EnforcementPlan } from "../../runners/receipt.ts";
 import type { SandboxRunner } from "../../runners/runner.ts";
+import { type HostCalls, heldForModels, heldForTools, type LlmRuleName, type ToolRuleName } from "./host-call-rules.ts";
 
 /** What the host provides in this call. */
 export interface HostFacts {
@@ -11,7 +12,11 @@ export interface HostFacts {
   readonly audit: "own" | "given" | "none";
   /** files of a saved session are restored with it; otherwise they are deleted with the cell */
   readonly keepsFiles: boolean;
+  /** absent: code in the cell can reach nothing through the host */
+  readonly hostCalls?: Partial<HostCalls> | undefined;
 }
+
+const nothing: HostCalls = { models: false, tools: false };
 
 type Holding = Pick<EnforcedRule, "by" | "how">;
 
@@ -31,6 +36,20 @@ const table: Readonly<Record<HostRuleName, (policy: Policy, facts: HostFacts) =>
     ),
   "session.pool": ({ session }) =>
     byHost(session.pool > 0 ? "cells of this policy only, each used once" : "no cell waits"),
+  "llm.models": aboutModels("llm.models"),
+  "llm.calls": aboutModels("llm.calls"),
+  "llm.tokens": aboutModels("llm.tokens"),
+  "llm.usd": aboutModels("llm.usd"),
+  "llm.depth": aboutModels("llm.depth"),
+  "llm.concurrency": aboutModels("llm.concurrency"),
+  "llm.promptChars": aboutModels("llm.promptChars"),
+  "llm.callTimeout": aboutModels("llm.callTimeout"),
+  "llm.timeout": aboutModels("llm.timeout"),
+  "tools.allow": aboutTools("tools.allow"),
+  "tools.calls": aboutTools("tools.calls"),
+  "tools.timeout": aboutTools("tools.timeout"),
+  "tools.arguments": aboutTools("tools.arguments"),
+  "tools.result": aboutTools("tools.result"),
   "audit.enabled": (policy, facts) =>
     recorded(policy, facts, "hash-chained files of mode 0600", "the program's own audit gets every event"),
   "audit.code": (policy, facts) => {
@@ -48,7 +67,7 @@ const table: Readonly<Record<HostRuleName, (policy: Policy, facts: HostFacts) =>
   "audit.age": (policy, facts) => pruned(policy, facts),
 };
 
-/** Pure: what enforces `session.*` and `audit.*` in this call. */
+/** Pure: what enforces `session.*`, `llm.*`, `tools.*` and `audit.*` in this call. */
 export function hostRules(policy: Policy, facts: HostFacts): EnforcedRule[] {
   return policyRules(policy).flatMap(({ rule, value }) =>
     isHostRule(rule) ? [{ rule, value, ...table[rule](policy, facts) }] : [],
@@ -75,6 +94,14 @@ export function inPolicyOrder(policy: Policy, rows: readonly EnforcedRule[]): En
 export function auditKind(policy: Policy, given: Audit | undefined): HostFacts["audit"] {
   if (!policy.audit.enabled || given === silentAudit) return "none";
   return given === undefined || (given instanceof AuditLog && given.follows(policy.audit)) ? "own" : "given";
+}
+
+function aboutModels(rule: LlmRuleName): (policy: Policy, facts: HostFacts) => Holding {
+  return (policy, { hostCalls }) => byHost(heldForModels(rule, policy, { ...nothing, ...hostCalls }));
+}
+
+function aboutTools(rule: ToolRuleName): (policy: Policy, facts: HostFacts) => Holding {
+  return (policy, { hostCalls }) => byHost(heldForTools(rule, policy, { ...nothing, ...hostCalls }));
 }
 
 function recorded({ audit }: Policy, facts: HostFacts, own: string, given: string): Holding {

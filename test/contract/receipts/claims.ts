@@ -1,6 +1,7 @@
 import { type ClaimTable, claim } from "./attacked.ts";
 import * as cell from "./cell-attacks.ts";
 import * as host from "./host-attacks.ts";
+import * as calls from "./host-call-attacks.ts";
 import * as network from "./network-attacks.ts";
 
 const inMemory = {
@@ -39,6 +40,22 @@ const unrecorded = [
   claim("nobody", "not enforced: this program turned the audit off", host.nothingRecorded),
 ];
 const unpruned = [claim("nobody", "not enforced: the program's own audit decides what it keeps", host.nothingPruned)];
+const noModels = [
+  claim("host", "the cell has no function that calls a model", calls.noModelFunctions),
+  claim(
+    "host",
+    "not used: no model is set up here, and the cell has no function that calls one",
+    calls.noModelFunctions,
+  ),
+];
+const noTools = [
+  claim("host", "the cell has no function that calls a tool of an MCP server", calls.noToolFunctions),
+  claim(
+    "host",
+    "not used: no other MCP server is set up here, and the cell has no function that calls one",
+    calls.noToolFunctions,
+  ),
+];
 const prunes = "whole files of a chain, oldest first; the audit says which";
 
 /**
@@ -293,6 +310,36 @@ export const claims: ClaimTable = {
     claim("os", "uses the host's interpreter, not an image", cell.imagesRefused),
     claim("runtime", "uses Pyodide's Python, not an image", cell.imagesRefused),
     claim("os", "root file system of {image}, read-only", cell.readOnlyImage),
+  ],
+  "llm.models": noModels,
+  "llm.calls": noModels,
+  "llm.tokens": noModels,
+  "llm.usd": noModels,
+  "llm.depth": noModels,
+  "llm.concurrency": noModels,
+  "llm.promptChars": noModels,
+  "llm.callTimeout": noModels,
+  "llm.timeout": noModels,
+  "tools.allow": [
+    ...noTools,
+    claim(
+      "host",
+      "the cell has functions for these tools only, and the host checks each call; a glob permits read-only tools",
+      calls.onlyPermittedTools,
+    ),
+  ],
+  "tools.calls": [
+    ...noTools,
+    claim("host", "the host counts the calls of each run; more are refused", calls.toolCallsCounted),
+  ],
+  "tools.timeout": [...noTools, claim("host", "the host cancels the call", calls.toolsCancelled)],
+  "tools.arguments": [
+    ...noTools,
+    claim("host", "the host measures them before anything is sent", calls.argumentsMeasured),
+  ],
+  "tools.result": [
+    ...noTools,
+    claim("host", "the host measures it; a larger one is not passed on", calls.resultsMeasured),
   ],
   "audit.enabled": [
     claim("host", "hash-chained files of mode 0600", host.recordedOnDisk),

@@ -42,6 +42,14 @@ const closedNetwork = {
   "net.received": "64GiB",
 } as const;
 
+/** The defaults of what a cell could call through the host. */
+const noHostCalls = {
+  ...{ "llm.models": "none", "llm.calls": "50", "llm.tokens": "2000000", "llm.usd": "1", "llm.depth": "1" },
+  ...{ "llm.concurrency": "8", "llm.promptChars": "400000", "llm.callTimeout": "2m", "llm.timeout": "10m" },
+  ...{ "tools.allow": "none", "tools.calls": "100", "tools.timeout": "30s", "tools.arguments": "256KiB" },
+  "tools.result": "1MiB",
+} as const;
+
 /** Small limits and nothing of the host. */
 function tight({ cpus, directories }: RunnerKind): AttackedPolicy {
   return {
@@ -61,7 +69,7 @@ function tight({ cpus, directories }: RunnerKind): AttackedPolicy {
       ...{ "proc.background": "false", env: "GREETING", "session.recovery": "auto", "session.limit": "4" },
       ...{ "session.persist": "false", "session.checkpoints": "2", "session.pool": "0", "kernel.preload": "colorsys" },
       ...{ "kernel.python": "best found", "kernel.image": "default", "audit.enabled": "true", "audit.code": "hash" },
-      ...{ "audit.durable": "false", "audit.keep": "1MiB", "audit.age": "24h" },
+      ...{ "audit.durable": "false", "audit.keep": "1MiB", "audit.age": "24h", ...noHostCalls },
       // where there are mounts, the policy with mounts is attacked
       ...(directories !== "none" ? {} : { "fs.deny": `built-in (${builtinDeny.length})` }),
     }),
@@ -118,6 +126,34 @@ export const auditPolicies: readonly AttackedPolicy[] = [
     rows: () => auditRules("true"),
   },
 ];
+
+/** What the policy allows and this program does not offer. These rows do not depend on the runner. */
+export const unofferedCalls: AttackedPolicy = {
+  title: "models and tools that this program does not offer",
+  input: () => ({
+    proc: patient,
+    llm: { models: ["anthropic/claude-*"], usd: "unlimited", calls: 3 },
+    tools: { allow: ["docs/*"] },
+  }),
+  rows: () => ({
+    ...noHostCalls,
+    ...{ "llm.models": "anthropic/claude-*", "llm.usd": "unlimited", "llm.calls": "3", "tools.allow": "docs/*" },
+  }),
+};
+
+/** Tools of another MCP server, under small limits. These rows do not depend on the runner. */
+export const offeredTools: AttackedPolicy = {
+  title: "tools of another MCP server",
+  input: () => ({
+    proc: patient,
+    tools: { allow: ["test/*"], calls: 4, timeout: "500ms", arguments: "1KiB", result: "2KiB" },
+  }),
+  options: () => ({ hostCalls: { tools: true } }),
+  rows: () => ({
+    ...{ "tools.allow": "test/*", "tools.calls": "4", "tools.timeout": "500ms", "tools.arguments": "1KiB" },
+    "tools.result": "2KiB",
+  }),
+};
 
 /** As plain `codecell run` does it: nobody asks for the files on the host. */
 const inTheCell: AttackedPolicy = {

@@ -55,7 +55,7 @@ export async function walkReceipts(
         const opened = new OpenedPolicy(policy, make, () => place);
         beforeAll(() => opened.open());
         afterAll(() => opened.close());
-        const isWalked = (rule: string) => !cellRulesOnly || !/^(session|audit)\./.test(rule);
+        const isWalked = (rule: string) => !cellRulesOnly || !/^(session|llm|tools|audit)\./.test(rule);
         const rules = ruleNames.filter((rule) => policy.rows(sampleKeys)[rule] !== undefined && isWalked(rule));
 
         test("has every rule once, in the order of the policy file", () => {

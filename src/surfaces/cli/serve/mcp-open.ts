@@ -9,6 +9,7 @@ import { commandAudit } from "../shell/command-audit.ts";
 import type { CommandLogger } from "../shell/command-logger.ts";
 import { stateDirOf } from "../shell/state-dir.ts";
 import type { Terminal } from "../shell/terminal.ts";
+import { guardToolsFile } from "./guard-tools-file.ts";
 import type { McpFlags } from "./mcp-options.ts";
 
 /** The policy of an MCP server. */
@@ -28,11 +29,14 @@ export async function openMcpManager(
 ): Promise<Codecell> {
   const served = await servedPolicy(flags, terminal);
   const { policy } = served;
+  const toolsFile = flags["tools-from"];
+  if (toolsFile !== undefined) guardToolsFile(policy, resolve(terminal.cwd, toolsFile));
   const named = flags["runtime-dir"];
   const place = named === undefined ? {} : { runtimeDir: resolve(terminal.cwd, named) };
   const audit = await commandAudit(served, flags, terminal, logger);
   const stateDir = stateDirOf(flags, terminal);
-  const options = { policy, runners: await runners(logger), stateDir, ...place, logger, audit };
+  const hostCalls = { tools: toolsFile !== undefined };
+  const options = { policy, runners: await runners(logger), stateDir, ...place, logger, audit, hostCalls };
   return Codecell.open(options).catch(async (error: unknown) => {
     throw await namingOuterSandbox(error, terminal.env);
   });

@@ -11,6 +11,11 @@ export const mcpOptions = {
     help: "Answer with structured content too, and list output schemas: for programs. Models need more tokens for it.",
   },
   model: { type: "string", value: "NAME", help: "Model for sub-agents. This version has no sub-agents: no effect." },
+  "tools-from": {
+    type: "string",
+    value: "FILE",
+    help: "Connect to the MCP servers in this JSON file, and let code call their tools that the policy permits.",
+  },
   http: { type: "boolean", help: "Serve Streamable HTTP instead of standard input and output." },
   host: { type: "string", value: "ADDRESS", help: "With --http: address to listen on. Default: 127.0.0.1." },
   port: { type: "string", value: "PORT", help: "With --http: port to listen on. Default: 0, any free port." },

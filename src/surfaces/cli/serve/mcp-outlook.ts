@@ -14,6 +14,8 @@ export interface McpOutlook {
   readonly effects: HostEffects;
   /** absent: the policy cannot be read */
   readonly facts?: PolicyFacts;
+  /** whether code may call tools of other MCP servers */
+  readonly permitsTools?: boolean;
 }
 
 /**
@@ -21,9 +23,9 @@ export interface McpOutlook {
  * slowest step, and most clients start a server only to list its tools.
  */
 export async function mcpOutlook(flags: McpFlags, terminal: Terminal): Promise<McpOutlook> {
-  const { effects, facts } = await policyOutlook(flags, terminal);
+  const { facts, ...outlook } = await policyOutlook(flags, terminal);
   const python = facts && (await knownPython(flags, terminal));
-  return { effects, ...(facts ? { facts: { ...facts, ...(python ? { python } : {}) } } : {}) };
+  return { ...outlook, ...(facts ? { facts: { ...facts, ...(python ? { python } : {}) } } : {}) };
 }
 
 async function policyOutlook(flags: McpFlags, terminal: Terminal): Promise<McpOutlook> {
@@ -35,7 +37,17 @@ async function policyOutlook(flags: McpFlags, terminal: Terminal): Promise<McpOu
   try {
     const { mcpPolicy } = await import("./mcp-open.ts");
     const policy = await mcpPolicy(flags, terminal);
-    return { effects: hostEffects(policy), facts: policyFacts(policy) };
+    const effects = hostEffects(policy);
+    const facts = policyFacts(policy);
+    const { allow } = policy.tools;
+    if (flags["tools-from"] === undefined || allow.length === 0) return { effects, facts };
+    // Servers may reach anything, and a tool that is named exactly may change something.
+    const changes = allow.some((entry) => !entry.includes("*"));
+    return {
+      effects: { writesHost: effects.writesHost || changes, reachesNetwork: true },
+      facts,
+      permitsTools: true,
+    };
   } catch {
     // The first call reports a policy that cannot be read; until then, assume the worst.
     return { effects: { writesHost: true, reachesNetwork: true } };

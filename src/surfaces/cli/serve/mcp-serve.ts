@@ -32,18 +32,21 @@ export interface McpContext {
 /** Serves until the client is gone. The first tool call imports what it needs, so listing the tools is cheap. */
 export async function serveMcp(argv: readonly string[], { terminal, runners }: McpContext): Promise<number> {
   const { values: flags } = parseArguments("mcp", argv, mcpOptions, 0);
-  const tools = parseToolset(flags.tools);
+  const toolset = parseToolset(flags.tools);
   const port = parsePort(flags.port);
   assertHttpFlags(flags);
   await checkPolicyFlags(flags, terminal);
   using logger = openCommandLogger(flags, terminal);
   const outlook = await mcpOutlook(flags, terminal);
-  const options = { tools, structured: flags.structured === true, logger };
+  const options = { tools: toolset, structured: flags.structured === true, logger };
   await using cleanup = new Cleanup();
+  const tools = await upstreamTools(flags, { terminal, logger, permitsTools: outlook.permitsTools });
+  if (tools) cleanup.defer(() => tools[Symbol.asyncDispose]());
   let reload = () => {}; // before the first tool call there is no policy to reload
   const sandbox = new LazySandbox({
     projectDir: projectDirectory(terminal),
-    ...outlook,
+    ...{ effects: outlook.effects, ...(outlook.facts ? { facts: outlook.facts } : {}) },
+    ...(tools ? { prepareRun: (session) => tools.prepare(session), functions: () => tools.facts } : {}),
     onPython(python) {
       if (isDeepStrictEqual(python, outlook.facts?.python)) return;
       rememberPython(python, flags, terminal).catch((error: unknown) => {
@@ -75,6 +78,7 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
     const connection = serveOverStdio(sandbox, options);
     cleanup.defer(() => connection[Symbol.asyncDispose]());
   }
+  tools?.start(); // after the server listens: its start must not wait for others
   logger.debug("leaving", { why: await gone });
   setTimeout(() => terminal.exitNow(0), leaveWithinMs).unref();
   await cleanup[Symbol.asyncDispose]().catch((error: unknown) => {
@@ -82,6 +86,16 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
   });
   terminal.exitNow(0); // an open standard input would keep the process alive
   return 0;
+}
+
+/** The other MCP servers, if the operator named any. */
+async function upstreamTools(
+  flags: McpFlags,
+  context: { terminal: Terminal; logger: CommandLogger; permitsTools: boolean | undefined },
+) {
+  if (flags["tools-from"] === undefined) return undefined;
+  const { openUpstreamTools } = await import("./upstream-tools.ts");
+  return openUpstreamTools(flags["tools-from"], flags, context);
 }
 
 interface HttpRequest {

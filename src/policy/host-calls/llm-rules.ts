@@ -1,0 +1,54 @@
+import { z } from "zod";
+import { duration } from "../units.ts";
+import { modelGlob } from "./model-glob.ts";
+
+/** Written for a budget without a limit, where the prices of the models are not known. */
+export const unlimited = "unlimited";
+/** US dollars, or no limit. */
+export type UsdLimit = number | typeof unlimited;
+
+const expectedUsd = "expected US dollars from 0 to 100000, or unlimited";
+const longestMs = 24 * 3_600_000;
+const whole = (least: number, most: number) =>
+  z.int("expected a whole number").min(least, `at least ${least}`).max(most, `at most ${most}`);
+
+/** The rules of the section `llm`, without defaults. */
+export const llmRules = {
+  models: z
+    .array(modelGlob)
+    .max(64, "at most 64 models")
+    .describe("Models that code in the cell may call through the host: names or globs. Empty: none."),
+  calls: whole(1, 100_000).describe("Model calls of one sub-agent, with all calls below it."),
+  tokens: whole(1, 1_000_000_000).describe("Tokens of all these calls together: input, output and cache."),
+  usd: z
+    .union([z.number().min(0, expectedUsd).max(100_000, expectedUsd), z.literal(unlimited)], { error: expectedUsd })
+    .describe("US dollars for all these calls together. Models without a known price need `unlimited`."),
+  depth: whole(0, 3).describe("How deep sub-agents may start sub-agents; 0: none, only plain model calls."),
+  concurrency: whole(1, 64).describe("Model calls at the same time; further ones wait."),
+  promptChars: whole(1, 10_000_000).describe("Characters in the prompt of one call."),
+  callTimeout: duration.refine((ms) => ms <= longestMs, "at most 24h").describe("Wall-clock limit of one model call."),
+  timeout: duration
+    .refine((ms) => ms <= longestMs, "at most 24h")
+    .describe("Wall-clock limit of one sub-agent, with everything below it."),
+} as const;
+
+/** The section as a policy has it. */
+export const llmSection = z
+  .strictObject({
+    models: llmRules.models.default([]),
+    calls: llmRules.calls.default(50),
+    tokens: llmRules.tokens.default(2_000_000),
+    usd: llmRules.usd.default(1),
+    depth: llmRules.depth.default(1),
+    concurrency: llmRules.concurrency.default(8),
+    promptChars: llmRules.promptChars.default(400_000),
+    callTimeout: llmRules.callTimeout.prefault("2m"),
+    timeout: llmRules.timeout.prefault("10m"),
+  })
+  .transform(({ callTimeout, timeout, ...rest }) => ({ ...rest, callTimeoutMs: callTimeout, timeoutMs: timeout }));
+
+/** The section as an override has it. */
+export const patchedLlm = z
+  .strictObject(llmRules)
+  .partial()
+  .transform(({ callTimeout, timeout, ...rest }) => ({ ...rest, callTimeoutMs: callTimeout, timeoutMs: timeout }));

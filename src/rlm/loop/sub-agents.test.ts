@@ -124,10 +124,11 @@ describe("DSPy 3.4: a sub-agent", () => {
     const { result, cell } = await perform(
       (request, _index, signal) => {
         if (!isChild(request)) return fence("ask");
-        controller.abort(new Error("stop"));
-        return new Promise((_, reject) =>
+        const stopped = new Promise<never>((_, reject) =>
           signal.addEventListener("abort", () => reject(signal.reason), { once: true }),
         );
+        controller.abort(new Error("stop"));
+        return stopped;
       },
       asking,
       { signal: controller.signal },

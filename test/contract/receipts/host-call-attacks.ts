@@ -25,9 +25,11 @@ export const noModelFunctions: Attack = async ({ session }) => {
 /** A program finds no function of the host at all: neither among the built-in names nor where such functions come from. */
 export const noToolFunctions: Attack = async ({ session }) => {
   const code = `
-import builtins, codecell_host
+import builtins
+module = sys.modules.get("codecell_host")
 found = [name for name, value in vars(builtins).items() if getattr(value, "__module__", "") == "codecell_host"]
-print(json.dumps(found + [name for name, value in vars(codecell_host).items() if callable(value) and not isinstance(value, type)]))`;
+found += [name for name, value in vars(module).items() if callable(value) and not isinstance(value, type)] if module else []
+print(json.dumps(found))`;
   expect(await printed(await session(), code)).toEqual([]);
 };
 

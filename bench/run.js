@@ -4,6 +4,7 @@ import { cli } from "./cli.js";
 import { coldStart } from "./cold-start.js";
 import { containers } from "./containers.js";
 import { egress } from "./egress.js";
+import { hostCalls } from "./host-calls.js";
 import { http } from "./http.js";
 import { manySessions } from "./many-sessions.js";
 import { mcp } from "./mcp.js";
@@ -22,6 +23,7 @@ const suites = {
   pool,
   checkpoints,
   "many-lives": manyLives,
+  "host-calls": hostCalls,
   mcp,
   containers,
   http,

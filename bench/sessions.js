@@ -1,24 +1,12 @@
-import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { parsePolicy } from "../dist/index.js";
 import { processRunner } from "../dist/runners/process/runner.js";
-import { Codecell } from "../dist/sessions/codecell.js";
 import { median, ms, row, timed } from "./harness.js";
+import { withSessions } from "./with-sessions.js";
 
 const poolRounds = 60;
 
-async function withManager(session, work) {
-  const stateDir = await mkdtemp(join(tmpdir(), "codecell-bench-"));
-  await chmod(stateDir, 0o711); // if we are root, cells run as another user and must be able to enter
-  const policy = parsePolicy({ session, proc: { memory: "1GiB" } });
-  const manager = await Codecell.open({ policy, runners: [processRunner()], stateDir });
-  try {
-    return await work(manager);
-  } finally {
-    await manager[Symbol.asyncDispose]();
-    await rm(stateDir, { recursive: true, force: true });
-  }
+function withManager(session, work) {
+  return withSessions({ policy: parsePolicy({ session, proc: { memory: "1GiB" } }), runners: [processRunner()] }, work);
 }
 
 /** Measures how long it takes to get a session from the pool, and its first result. */

@@ -10,14 +10,14 @@ export type { WorkspaceFiles } from "./artifacts/workspace-files.ts";
 export type { FileSource } from "./artifacts/write-file.ts";
 /** How the egress proxy is set up by the program that embeds it. */
 export type { EgressOptions } from "./egress/process/egress-process.ts";
-/** An error that code in a session sees with its type and message. */
-export { GuestFailure } from "./kernel/guest-calls.ts";
 /** How a run ended, why it failed, and a variable of a session. */
 export type { RunError, RunState, RunStatus, Variable } from "./kernel/messages.ts";
 /** The beginning of a value as text. */
 export type { ValuePreview } from "./kernel/value-preview.ts";
 /** The one error of codecell: a code to branch on and a hint to act on. */
 export { CodecellError, type CodecellErrorCode } from "./lib/errors.ts";
+/** An error that code in a session sees with its type and message. */
+export { GuestFailure } from "./lib/guest-failure.ts";
 /** Operational messages; pass one in to see them. */
 export type { Logger } from "./lib/log/logger.ts";
 /** Rules that a living session may change. */

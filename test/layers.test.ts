@@ -8,12 +8,14 @@ const mayImport: Record<string, readonly string[]> = {
   lib: [],
   policy: ["lib"],
   audit: ["lib"],
+  llm: ["lib", "policy"],
   kernel: ["lib", "policy"],
   artifacts: ["lib", "policy"],
   egress: ["lib", "policy"],
   runners: ["lib", "policy", "kernel"],
   sessions: ["lib", "policy", "kernel", "runners", "artifacts", "audit", "egress"],
-  service: ["lib", "policy", "audit", "artifacts", "sessions"],
+  rlm: ["lib", "policy", "llm", "audit", "sessions"],
+  service: ["lib", "policy", "audit", "artifacts", "sessions", "rlm"],
   surfaces: ["lib", "policy", "sessions", "service"],
 };
 

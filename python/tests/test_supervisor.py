@@ -82,6 +82,7 @@ class Runs(unittest.TestCase):
 
 class FakeLink:
     is_up = False
+    exposed = None
     size = 0
     outlet = property(lambda self: self)
 
@@ -104,6 +105,7 @@ class RunsForAWorkerThatHasDied(unittest.TestCase):
     def test_a_run_waits_for_the_worker_that_replaces_a_dead_one(self):
         branch = Branch.__new__(Branch)
         branch.active, branch.queue, branch.zombies, branch.link, branch.copier = None, [], (), FakeLink(), FakeCopier()
+        branch.exposed = None
         branch.begin = lambda request: setattr(branch, "active", request)
         self.assertFalse(branch.takes_run_at_once())
         request = Request({"t": "run", "id": 1}, b"the run")

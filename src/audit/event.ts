@@ -109,13 +109,25 @@ export const auditEventSchema = z.discriminatedUnion("type", [
     /** type of the error that the program saw */
     error: text.optional(),
   }),
+  /** a call of the host to a model; never its prompt or its answer */
   event("model.call", {
     ...session,
-    run: count.optional(),
+    /** the run or sub-agent that made the call */
+    by: text,
+    purpose: z.enum(["root", "sub", "extract"]),
     model: text,
     inputTokens: count,
     outputTokens: count,
+    cacheReadTokens: count,
+    cacheWriteTokens: count,
+    /** part of the output tokens */
+    reasoningTokens: count,
+    /** absent: the model has no price */
     costUsd: z.number().optional(),
+    /** absent: nobody was asked */
+    source: z.enum(["model", "cache", "tape"]).optional(),
+    durationMs: z.number(),
+    /** `ok`, or the code of the failure */
     status: text,
   }),
   /** code in a cell called a tool of another MCP server; never its arguments or its result, which are data */

@@ -41,6 +41,8 @@ export interface RunHandlers {
   /** `skipped`: how many bytes of the stream before these were left out */
   onOutput(stream: "stdout" | "stderr", bytes: Uint8Array, skipped: number): void;
   onDisplay(part: { display: number; mime: string; more: boolean }, bytes: Uint8Array): void;
+  /** the program prints more than is forwarded at once: how many bytes the cell holds back so far */
+  onHeld?(bytes: number): void;
   /** called with the last message of the run, before any later message is handled */
   onEnd?(): void;
   /** the source of its standard input failed; the program has not seen the end of its input */
@@ -302,6 +304,9 @@ export class KernelClient implements Branch {
         return;
       case "out":
         this.#runHandlers(message.id)?.onOutput(message.stream, body, message.skipped ?? 0);
+        return;
+      case "held":
+        this.#runHandlers(message.id)?.onHeld?.(message.bytes);
         return;
       case "display":
         this.#runHandlers(message.id)?.onDisplay(message, body);

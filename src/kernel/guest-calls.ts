@@ -1,4 +1,5 @@
 import { CodecellError, messageOf } from "../lib/errors.ts";
+import { GuestFailure } from "../lib/guest-failure.ts";
 import { Credit } from "./credit.ts";
 import type { CellMessage, GuestError, HostMessage } from "./messages.ts";
 
@@ -26,16 +27,6 @@ export interface GuestCall {
 
 /** Answers calls with JSON. What it throws reaches the program as an exception. */
 export type OnGuestCall = (call: GuestCall) => Promise<Uint8Array>;
-
-/** An error whose type and message the program in the cell may see. Others are reported without their message. */
-export class GuestFailure extends Error implements GuestError {
-  readonly type: string;
-
-  constructor(type: string, message: string, options: { readonly cause?: unknown } = {}) {
-    super(message, options);
-    this.type = type;
-  }
-}
 
 interface Open {
   readonly run: number;

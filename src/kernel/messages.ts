@@ -202,6 +202,8 @@ export const cellMessage = z.discriminatedUnion("t", [
   z.object({ t: z.literal("failed"), reason: text }),
   /** body: bytes that the program printed; `skipped`: how many bytes of the stream before them were left out */
   z.object({ t: z.literal("out"), id, stream: z.enum(["stdout", "stderr"]), skipped: count.optional() }),
+  /** bytes that the program printed so far and the cell keeps: what a result has room for follows at the end of the run */
+  z.object({ t: z.literal("held"), id, bytes: count }),
   /** body: one representation of a displayed value, possibly in pieces */
   z.object({ t: z.literal("display"), id, display: count, mime: text.max(200), more: z.boolean() }),
   done,

@@ -48,6 +48,14 @@ export type CodecellErrorCode =
   | "too_large"
   /** the policy requires a durable audit, and it could not be written */
   | "audit_failed"
+  /** a cap on model calls, tokens or money does not allow another call */
+  | "budget_exhausted"
+  /** the model cannot be called: no key, no such model, no price under a money cap, or the policy does not allow it */
+  | "model_unavailable"
+  /** the model's server failed, timed out or sent something unreadable, retries included */
+  | "model_failed"
+  /** a replay asks a model something that is not on its tape */
+  | "replay_drift"
   /** codecell's own files cannot be written or read: a full or read-only disk, a path that is not a directory */
   | "disk_failed"
   | "aborted"

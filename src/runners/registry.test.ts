@@ -53,7 +53,20 @@ test("a refused policy has a hint that starts with what an available runner need
     message: expect.stringContaining(
       "(gvisor, container: it is not here; process: refuses kernel.image (x): no images)",
     ),
-    hint: expect.stringMatching(/^remove kernel\.image; or: bring it; or: `codecell policy explain`/),
+    hint: expect.stringMatching(
+      /^for process: remove kernel\.image; or for gvisor, container: bring it; or `codecell policy explain`/,
+    ),
+  });
+});
+
+test("a policy that every available runner refuses has a hint with what to change for each of them", async () => {
+  const runners = [
+    new FakeRunner({ name: "process", refused: [{ rule: "a", value: "1", reason: "no a", hint: "remove a" }] }),
+    new FakeRunner({ name: "wasm", refused: [{ rule: "b", value: "2", reason: "no b", hint: "remove b" }] }),
+  ];
+  await expect(chooseRunner(runners, parsePolicy({}))).rejects.toMatchObject({
+    message: "no available runner can enforce this policy (process: refuses a (1): no a; wasm: refuses b (2): no b)",
+    hint: expect.stringMatching(/^for process: remove a; or for wasm: remove b; or `codecell policy explain` shows/),
   });
 });
 
@@ -61,6 +74,6 @@ test("a minimum that no runner of this version reaches says so, and proposes to 
   const policy = parsePolicy({ isolation: { minimum: "microvm" } });
   await expect(chooseRunner([new FakeRunner({ name: "process" })], policy)).rejects.toMatchObject({
     code: "policy_refused",
-    hint: expect.stringMatching(/^lower isolation\.minimum: this version has no microvm runner; or: `codecell policy/),
+    hint: expect.stringMatching(/^lower isolation\.minimum: this version has no microvm runner; or `codecell policy/),
   });
 });

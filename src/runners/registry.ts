@@ -71,12 +71,17 @@ export async function chooseRunner(runners: readonly SandboxRunner[], policy: Po
       });
 }
 
-/** Pure: what to do about a refused policy. First what would let an available runner enforce it. */
+/** Pure: what to change for which runner. First what would let an available runner enforce the policy. */
 function refusalHint(passedOver: readonly PassedOver[]): string {
   const order: readonly PassedOverKind[] = ["refused", "unavailable", "below_minimum"];
-  const hints = order.flatMap((kind) => passedOver.filter((one) => one.kind === kind).map(({ hint }) => hint));
-  const first = [...new Set(hints.filter((hint) => hint !== ""))].slice(0, hintsShown);
-  return [...first, "`codecell policy explain` shows every rule and who can enforce it"].join("; or: ");
+  const useful = order.flatMap((kind) => passedOver.filter((one) => one.kind === kind && one.hint !== ""));
+  const hints = groupedBy(useful, ({ hint }) => hint).map(([hint, group]) =>
+    group.some(({ kind }) => kind === "below_minimum")
+      ? hint
+      : `for ${group.map(({ runner }) => runner).join(", ")}: ${hint}`,
+  );
+  const explain = "`codecell policy explain` shows every rule and who can enforce it";
+  return [...hints.slice(0, hintsShown), explain].join("; or ");
 }
 
 function belowMinimum({ isolation }: Policy): string {

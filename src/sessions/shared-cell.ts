@@ -24,6 +24,9 @@ export class SharedCell {
   readonly #onEnd: () => Promise<void>;
   #users = 1;
   #oomKills = 0;
+  /** the question at the start of a run is not answered yet */
+  #isNoting = false;
+  #starts = 0;
   #countingKills: Promise<unknown> = Promise.resolve();
   #cpuMs = 0;
   /** the last question for its usage was not answered in time */
@@ -66,9 +69,12 @@ export class SharedCell {
     return this.#cell.disk;
   }
 
-  /** What the cell has used, and its processor time at the previous call. */
+  /** What the cell has used after a run, and its processor time at the previous call. */
   async spent(): Promise<{ usage: CellUsage | undefined; cpuBeforeMs: number }> {
+    const starts = this.#starts;
     const usage = await this.#usageSoon();
+    // No run has started meanwhile, so these kills belong to earlier ones.
+    if (usage && starts === this.#starts && this.#users === 1) this.#oomKills = usage.oomKills;
     const cpuBeforeMs = this.#cpuMs;
     this.#cpuMs = usage?.cpuMs ?? this.#cpuMs;
     return { usage, cpuBeforeMs };
@@ -119,6 +125,26 @@ export class SharedCell {
     const counted = this.#countingKills.then(() => this.#countKills());
     this.#countingKills = counted;
     return counted;
+  }
+
+  /**
+   * A run starts: memory kills so far are not its own, such as that of a child process in an earlier run. Nothing is noted while a
+   * fork runs in the same cell, or if the answer is so late that it may count a kill of this run: a wrong `out_of_memory` is
+   * better than a memory kill that is reported as a crash.
+   */
+  runStarts(): void {
+    this.#starts++;
+    if (this.#users > 1 || this.#isNoting) return;
+    this.#isNoting = true;
+    let isAtOnce = true; // until the cell can have the code: the process runner answers before that
+    setImmediate(() => {
+      isAtOnce = false;
+    });
+    const usage = this.#cell.usage().catch(() => undefined);
+    void usage.then((found) => {
+      this.#isNoting = false;
+      if (found && isAtOnce) this.#oomKills = found.oomKills;
+    });
   }
 
   async #countKills(): Promise<boolean> {

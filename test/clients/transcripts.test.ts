@@ -63,9 +63,9 @@ const outcomes: readonly Outcome[] = [
     name: "memory",
     calls: [() => python("print('start', flush=True)\nx = []\nwhile True: x.append(bytearray(10_000_000))")],
     shows: [
-      /^status: out_of_memory · N ms · variables are (?:those after run \d+|lost)\n\[notes\]\n- memory limit 512MiB \(proc\.memory\), peak \d+MiB: work on the data in parts\n[\s\S]*\[stdout\]\nstart$/,
+      /^status: out_of_memory · N ms · variables (?:as after run \d+|are lost)\n\[notes\]\n- memory limit 512MiB \(proc\.memory\), peak \d+MiB: work on the data in parts\n[\s\S]*\[stdout\]\nstart$/,
     ],
-    tokens: 72,
+    tokens: 59,
   },
   {
     name: "5 MB output",

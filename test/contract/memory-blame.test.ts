@@ -27,6 +27,28 @@ describe.skipIf(skipsProcess)("the memory limit", () => {
     },
   );
 
+  test.skipIf(!hasMemoryGroup).each(bothLayouts)(
+    "is not blamed for a crash after a memory kill of a child process: $name",
+    async (layout) => {
+      await using codecell = await openCells(layout, { proc: { memory } });
+      await using session = await codecell.openSession();
+      const hungryChild = `
+import os, signal
+if (pid := os.fork()) == 0:
+    open("/proc/self/oom_score_adj", "w").write("1000")
+    bytearray(1 << 30)
+    os._exit(0)
+status = os.waitpid(pid, 0)[1]
+status`;
+      expect(await run(session, hungryChild)).toMatchObject({ status: "ok", value: "9" });
+      expect((await session.usage()).oomKills).toBeGreaterThan(0);
+      expect((await run(session, "os.kill(os.getpid(), 9)")).status).toBe("crashed");
+      const sameRun = `${hungryChild}\nos.kill(os.getpid(), signal.SIGSEGV)`;
+      expect((await run(session, sameRun)).status).toBe("crashed");
+      expect((await run(session, "bytearray(1 << 30)")).status).toBe("out_of_memory");
+    },
+  );
+
   test("counts pages that forks share once, where the supervisor watches it", async () => {
     await using codecell = await openCells(withoutGroups, { proc: { memory, pids: 100 } });
     await using session = await codecell.openSession();

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { availableRunners, codecell, launcher, stateHome } from "./codecell-process.ts";
+import { availableRunners, CodecellProcess, codecell, launcher, stateHome } from "./codecell-process.ts";
 
 const runners = await availableRunners();
 /** Runs a shell script with these words as its arguments, in a process group of its own. */
@@ -46,6 +46,19 @@ describe.each(runners)("codecell run in the %s runner", (runner) => {
     expect(await text(waiting.stdout)).toBe("42\n");
     if (waiting.exitCode === null) await once(waiting, "exit");
     expect(waiting.exitCode).toBe(0);
+  });
+
+  test("says on stderr how much output is held back while the program is still printing", async () => {
+    const code = "import time\nwhile True:\n    print('x' * 100_000)\n    time.sleep(0.05)";
+    const argv = ["run", "--runner", runner, "-c", code, "--output-limit", "64KiB", "--timeout", "1m"];
+    const started = new CodecellProcess(launcher, argv, { cwd });
+    await started.printed("are held back so far");
+    started.child.kill("SIGINT");
+    const { code: exitCode, stderr } = await started.finished;
+    expect(exitCode).toBe(130);
+    expect(stderr).toMatch(
+      /^codecell: the program printed more than the output limit; [\d.]+ [KM]iB are held back so far, /m,
+    );
   });
 
   test("exits with 124 after a timeout", async () => {

@@ -16,6 +16,7 @@ WINDOW = 4 << 20
 MAX_QUEUE = 64
 RUNAWAY_BYTES = 64 << 20
 MAX_CHANGED_FILES = 1000
+HELD_SECONDS = 1.0
 
 
 class Branch:
@@ -328,9 +329,17 @@ class Branch:
                     self.tell({"t": "out", "id": active.id, "stream": name}, data[:cut])
                 data = data[cut:]
             active.tail.add(name, data)
+            self.tell_held(active)
             if active.ending is None and sum(active.printed.values()) > max(RUNAWAY_BYTES, 16 * limit):
                 self.stopper.stop("output_limit", kill=False)
         return True
+
+    def tell_held(self, active):
+        """Once a second, so that the host can say why nothing more appears."""
+        now = monotonic()
+        if now >= active.held_due:
+            active.held_due = now + HELD_SECONDS
+            self.tell({"t": "held", "id": active.id, "bytes": sum(active.printed.values()) - active.sent})
 
     def send_tail(self):
         """The end of the output of a run that printed more than was forwarded."""

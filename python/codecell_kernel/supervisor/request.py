@@ -13,6 +13,7 @@ class Request:
     began = 0.0
     sent = 0  # bytes of output forwarded to the host
     tail = None  # the end of the output, if it is longer than what was forwarded
+    held_due = 0.0  # when to tell the host again how much output is held back
     granted = 0  # bytes of credit given to the host
     input = None  # the standard input of a run that has one
 

@@ -17,6 +17,7 @@ from .interpreter import Interpreter
 from .ordered import OrderedDisplays
 from .rehearsal import Rehearsal
 from .sibling import SiblingFork
+from .signal_calls import send_again_if_interrupted
 from .tracebacks import cut
 
 PIECE = 128 << 10
@@ -419,6 +420,8 @@ def main(requests, replies, out, err, token, config, notify_filter):
         _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)
         set_oom_score(1000)
         listener = add_reporting_filter(notify_filter) if notify_filter else -1
+        if notify_filter:
+            send_again_if_interrupted()
         send_descriptor(replies, listener)
         close_all_but((0, 1, 2, requests, replies))
         _signal.signal(_signal.SIGINT, _signal.SIG_IGN)

@@ -52,7 +52,7 @@ describe("a shaped result", () => {
     });
     expect(renderShaped(shapeResult(result, roomy))).toBe(
       [
-        "status: crashed · 12 ms · variables are those after run 3",
+        "status: crashed · 12 ms · variables as after run 3",
         "[notes]\n- 2 threads were ended",
         "[stdout]\nbegin\n[image 1]\n… stdout had 9,437,184 bytes; 9,437,179 in the middle were not kept …",
       ].join("\n"),

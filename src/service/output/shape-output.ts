@@ -199,7 +199,7 @@ function endingLine(result: RunResult): string {
     `status: ${result.status}`,
     ...(result.exitCode ? [`exit code ${result.exitCode}`] : []),
     `${Math.round(result.durationMs)} ms`,
-    ...(result.state === "recovered" ? [`variables are those after run ${result.recoveredTo ?? "?"}`] : []),
+    ...(result.state === "recovered" ? [`variables as after run ${result.recoveredTo ?? "?"}`] : []),
     ...(result.state === "lost" ? ["variables are lost"] : []),
     ...(result.truncated && !isExplained ? ["truncated by the run's output limit"] : []),
   ];

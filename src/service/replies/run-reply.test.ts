@@ -75,7 +75,7 @@ test("a stopped run names the line that was running, and what became of the vari
   const text = (facts: Parameters<typeof fakeResult>[0]) =>
     endedReply(fakeResult({ exitCode: undefined, ...facts }), identity, newSandbox()).text?.split("\n")[0];
   expect(text({ status: "timeout", stoppedAtLine: 4 })).toContain("status: timeout · 12 ms · stopped at line 4");
-  expect(text({ status: "crashed", state: "recovered", recoveredTo: 3 })).toContain("variables are those after run 3");
+  expect(text({ status: "crashed", state: "recovered", recoveredTo: 3 })).toContain("variables as after run 3");
   expect(text({ status: "out_of_memory", state: "recovered", recoveredTo: 0 })).toContain("variables are lost");
 });
 

@@ -30,7 +30,7 @@ function endingOf(result: RunResult, isContinued: boolean): string {
     ...(exitCode && !error ? [`exit code ${exitCode}`] : []),
     `${Math.round(durationMs)} ms`,
     ...(stoppedAtLine === undefined || status === "ok" ? [] : [`stopped at line ${stoppedAtLine}`]),
-    ...(state === "recovered" && recoveredTo ? [`variables are those after run ${recoveredTo}`] : []),
+    ...(state === "recovered" && recoveredTo ? [`variables as after run ${recoveredTo}`] : []),
     ...(state === "lost" || (state === "recovered" && !recoveredTo) ? ["variables are lost"] : []),
     ...(isContinued ? ["output since the last look"] : []),
   ].join(" · ");

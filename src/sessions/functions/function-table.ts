@@ -1,8 +1,9 @@
 import type { z } from "zod";
 import type { ForkInCall } from "../../kernel/client.ts";
-import { type GuestCall, GuestFailure } from "../../kernel/guest-calls.ts";
+import type { GuestCall } from "../../kernel/guest-calls.ts";
 import { DeadlinePassed, deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
+import { GuestFailure } from "../../lib/guest-failure.ts";
 import type { Session } from "../session.ts";
 import { checkerOf, encodeSpecs } from "./function-spec.ts";
 import type { HostFunctions } from "./host-function.ts";

@@ -17,6 +17,8 @@ import type { RunOutput } from "./run-output.ts";
 /** How long after a run's own limit the host waits for the supervisor before it ends the whole cell. */
 const supervisorGraceMs = 8_000;
 
+const sigkill = 9;
+
 type FoundFiles = Pick<RunResult, "artifacts" | "leftOut">;
 const noFiles: FoundFiles = { artifacts: [], leftOut: [] };
 
@@ -131,7 +133,7 @@ async function resultOf(session: RunningSession, course: RunCourse, done: DoneMe
   const { recovering } = interpreter;
   if (recovering) await recovering;
   if (interpreter.recovery || !session.isAlive()) lost.push(...interpreter.takeNews());
-  const status = done.status === "crashed" ? await crashed(cell) : statusOf(done, course.signal);
+  const status = done.status === "crashed" ? await crashed(cell, done) : statusOf(done, course.signal);
   const denied = done.error && deniedFileNote(done.error, cell.rules.policy);
   const told = disk ? withDisk(done, disk) : done;
   const receipt = course.outputBytes === undefined ? cell.receipt : receiptOf(cell.receipt, course.outputBytes);
@@ -167,9 +169,10 @@ function artifacts(
   return describeArtifacts(files, changed, {}, { run, cache: digests });
 }
 
-/** Only the host can tell an OOM kill from another SIGKILL, by the Linux kernel's counter. */
-async function crashed(cell: SharedCell): Promise<RunStatus> {
-  return (await cell.struckByMemoryKiller()) ? "out_of_memory" : "crashed";
+/** Only the host can tell an OOM kill from another SIGKILL, by the Linux kernel's counter. A cell that died names no signal. */
+async function crashed(cell: SharedCell, { signal = sigkill, exitCode }: DoneMessage): Promise<RunStatus> {
+  const isStruck = await cell.struckByMemoryKiller();
+  return isStruck && signal === sigkill && exitCode === undefined ? "out_of_memory" : "crashed";
 }
 
 function statusOf({ status }: DoneMessage, signal: AbortSignal | undefined): RunStatus {

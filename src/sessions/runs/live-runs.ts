@@ -64,6 +64,7 @@ export class LiveRuns {
     const started = performance.now();
     const id = this.#kernel.nextRunId;
     const output = new RunOutput(progress.log, outputBytes);
+    if (options.isStreamed) progress.log.forgetWhatIsRead();
     const lost: string[] = [];
     let isBegun = false;
     let isInterrupted = false;
@@ -77,10 +78,12 @@ export class LiveRuns {
     const begin = () => {
       interpreter.recovery?.beforeRun();
       this.#numbers.note(id, number);
+      cell.runStarts();
       const { done } = this.#kernel.run(
         { language, code, timeoutMs, outputBytes, ...around },
         {
           onOutput: (stream, bytes, skipped) => output.receive(stream, bytes, skipped),
+          onHeld: (bytes) => progress.log.hold(bytes),
           onDisplay: (part, bytes) => output.receiveDisplay(part, bytes),
           // What is lost after this moment belongs to the next result.
           onEnd: () => lost.push(...interpreter.takeNews()),

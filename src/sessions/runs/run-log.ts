@@ -19,6 +19,8 @@ export class RunLog {
   #failure: { readonly error: unknown } | undefined;
   #isClosed = false;
   #bytes = 0;
+  #isForgetful = false;
+  #heldBytes = 0;
 
   /** How many events there are: the offset of the next one. */
   get length(): number {
@@ -28,6 +30,21 @@ export class RunLog {
   /** The approximate memory of the events, in bytes. */
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** How much the program has printed that the cell holds back: the last part of it follows at the end of the run. */
+  get heldBytes(): number {
+    return this.#isClosed ? 0 : this.#heldBytes;
+  }
+
+  /** @internal */
+  hold(bytes: number): void {
+    this.#heldBytes = bytes;
+  }
+
+  /** @internal From now on, the log drops the text and the bytes of an event as soon as a reader has it. */
+  forgetWhatIsRead(): void {
+    this.#isForgetful = true;
   }
 
   /** @internal */
@@ -66,11 +83,18 @@ export class RunLog {
   async *from(start: number, signal?: AbortSignal): AsyncGenerator<NumberedEvent> {
     for (let offset = start; !signal?.aborted; ) {
       const event = this.#events[offset];
-      if (event) yield { offset: offset++, event };
-      else if (this.#failure) throw this.#failure.error;
+      if (event) {
+        if (this.#isForgetful) this.#forget(offset, event);
+        yield { offset: offset++, event };
+      } else if (this.#failure) throw this.#failure.error;
       else if (this.#isClosed) return;
       else await this.#change(signal);
     }
+  }
+
+  #forget(offset: number, event: NumberedEvent["event"]): void {
+    if (event.type === "display") this.#events[offset] = { ...event, data: new Uint8Array(0) };
+    else if (event.type !== "end") this.#events[offset] = { type: event.type, text: "" };
   }
 
   async #change(signal: AbortSignal | undefined): Promise<void> {

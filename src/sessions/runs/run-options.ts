@@ -24,10 +24,13 @@ export interface RunOptions {
   readonly whenBusy?: "refuse" | "queue";
   /** @internal how much output is kept, instead of the policy's `proc.output`: for the owner's own command line */
   readonly outputBytes?: number;
+  /** @internal the one reader of the run's events keeps what it needs: events are dropped once read, and the result lacks them */
+  readonly isStreamed?: boolean;
 }
 
 /** Options of one run in a cell. */
-export interface LiveRunOptions extends Pick<RunOptions, "language" | "signal" | "stdin" | "args" | "file"> {
+export interface LiveRunOptions
+  extends Pick<RunOptions, "language" | "signal" | "stdin" | "args" | "file" | "isStreamed"> {
   /** at most the policy's `proc.timeout` */
   readonly timeoutMs?: number;
   /** how much output is kept, instead of the policy's `proc.output` */

@@ -32,6 +32,18 @@ describe("a run", () => {
     await expect(Promise.all([run])).resolves.toMatchObject([{ value: "42" }]);
   });
 
+  test("the log of a streamed run keeps no text that its reader has read", async () => {
+    const { run, progress, end } = newRun();
+    progress.log.forgetWhatIsRead();
+    progress.log.push({ type: "stdout", text: "a" });
+    progress.log.push({ type: "display", display: 1, mime: "image/png", data: Buffer.from("png") });
+    const reader = eventsOf(run);
+    end.resolve(fakeResult());
+    expect(await reader).toMatchObject([{ text: "a" }, { mime: "image/png", data: Buffer.from("png") }]);
+    expect(progress.log.text("stdout")).toBe("");
+    expect(progress.log.displays()[0]?.data.byteLength).toBe(0);
+  });
+
   test("a run gives every reader all of its events, even a reader that starts after the end", async () => {
     const { run, progress, end } = newRun();
     const early = eventsOf(run);

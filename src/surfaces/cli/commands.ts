@@ -83,6 +83,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/audit-export.ts")).auditExportCommand,
   },
   {
+    name: "rlm show",
+    summary: "Show a recorded recursive run as a tree, or as one HTML page",
+    load: async () => (await import("./commands/rlm-show.ts")).rlmShowCommand,
+  },
+  {
     name: "mcp",
     summary: "Serve sessions to an MCP client",
     load: async () => (await import("./commands/mcp.ts")).mcpCommand,

@@ -1,4 +1,5 @@
 import type { Route } from "./route.ts";
+import { answerCallRoute } from "./routes/answer-call.ts";
 import { cancelRunRoute } from "./routes/cancel-run.ts";
 import { changePolicyRoute } from "./routes/change-policy.ts";
 import { closeSessionRoute } from "./routes/close-session.ts";
@@ -18,6 +19,7 @@ import { getVariableRoute } from "./routes/get-variable.ts";
 import { healthRoute } from "./routes/health.ts";
 import { listArtifactsRoute } from "./routes/list-artifacts.ts";
 import { listAuditRoute } from "./routes/list-audit.ts";
+import { listCallsRoute } from "./routes/list-calls.ts";
 import { listCheckpointsRoute } from "./routes/list-checkpoints.ts";
 import { listFilesRoute } from "./routes/list-files.ts";
 import { listHistoryRoute } from "./routes/list-history.ts";
@@ -32,6 +34,7 @@ import { resetSessionRoute } from "./routes/reset-session.ts";
 import { restoreSessionRoute } from "./routes/restore-session.ts";
 import { rollbackRoute } from "./routes/rollback.ts";
 import { saveSessionRoute } from "./routes/save-session.ts";
+import { setFunctionsRoute } from "./routes/set-functions.ts";
 import { setVariableRoute } from "./routes/set-variable.ts";
 import { startRunRoute } from "./routes/start-run.ts";
 import { verifyAuditRoute } from "./routes/verify-audit.ts";
@@ -60,6 +63,9 @@ export const routes: readonly Route[] = [
   listVariablesRoute,
   getVariableRoute,
   setVariableRoute,
+  setFunctionsRoute,
+  listCallsRoute,
+  answerCallRoute,
   listFilesRoute,
   getFileRoute,
   putFileRoute,

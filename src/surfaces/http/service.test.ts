@@ -116,6 +116,8 @@ describe("a tenant's session", () => {
     setVariable: { value: 1 },
     createLink: { path: "x" },
     createCheckpoint: { name: "x" },
+    setFunctions: { functions: [] },
+    answerCall: { value: 1 },
   };
   const inSession = routes.filter(({ path }) => path.includes("{session}"));
 
@@ -130,6 +132,7 @@ describe("a tenant's session", () => {
         const path = route.path
           .replace("{session}", session)
           .replace("{run}", run.run_id)
+          .replace("{call}", "1")
           .replaceAll(/\{\w+(?:\.\.\.)?\}/g, "x");
         const answer = await bob.call(route.method, path, bodies[route.id]);
         const headers = Object.fromEntries(

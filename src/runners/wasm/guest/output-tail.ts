@@ -57,6 +57,11 @@ export class OutputTail {
     this.#counts[at] = count + bytes.length;
   }
 
+  /** How much was printed after the beginning. */
+  get bytes(): number {
+    return (this.#counts[0] ?? 0) + (this.#counts[1] ?? 0);
+  }
+
   /** The end of each stream, both together within the limit. A few lines on stderr survive a flood on stdout. */
   parts(limit: number): TailPart[] {
     const counts = [...this.#counts];

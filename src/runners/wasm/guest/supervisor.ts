@@ -1,3 +1,4 @@
+import { performance } from "node:perf_hooks";
 import process from "node:process";
 import { Channel, type IncomingFrame, parseHeader } from "./channel.ts";
 import { IncomingValue, IncomingValues } from "./incoming-values.ts";
@@ -33,6 +34,8 @@ interface Active {
   /** CPU time of this process at the start of the request */
   readonly cpuBeforeUs: number;
   stop: StopReason | undefined;
+  /** when to tell the host again how much output is held back, by the clock of `performance` */
+  heldDueMs: number;
   /** its code has received an interrupt */
   hasNoticed: boolean;
 }
@@ -41,6 +44,7 @@ interface Active {
 const features = ["snapshot", "changes", "files", "calls"];
 const graceMs = 500;
 const watchMs = 50;
+const heldMs = 1_000;
 const floodBytes = 64 * 1024 * 1024;
 /** how much standard input the host may send before the program has read it */
 const stdinWindowBytes = 1024 * 1024;
@@ -203,6 +207,7 @@ export class Supervisor {
       floodBytes: Math.max(floodBytes, 16 * outputBytes),
       stop: undefined,
       hasNoticed: false,
+      heldDueMs: 0,
     };
     this.#thread.clearInterrupt();
     this.#thread.tail.begin();
@@ -401,6 +406,16 @@ export class Supervisor {
     if (this.#active !== undefined && counters.stdout + counters.stderr > this.#active.floodBytes) {
       this.#stop("output_limit");
     }
+    this.#tellHeld(performance.now());
+  }
+
+  /** Once a second, so that the host can say why nothing more appears. */
+  #tellHeld(now: number): void {
+    const active = this.#active;
+    const bytes = this.#thread.tail.bytes;
+    if (active?.request.kind !== "run" || bytes === 0 || now < active.heldDueMs) return;
+    active.heldDueMs = now + heldMs;
+    this.#channel.send({ t: "held", id: active.request.id, bytes });
   }
 }
 

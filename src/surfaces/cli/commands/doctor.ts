@@ -1,5 +1,5 @@
 import { arch, platform, release } from "node:os";
-import { silentLogger } from "../../../lib/log/logger.ts";
+import { type Logger, silentLogger } from "../../../lib/log/logger.ts";
 import { parsePolicy } from "../../../policy/file/parse-policy.ts";
 import { compareIsolation } from "../../../policy/isolation.ts";
 import { codecellVersion } from "../../../service/version.ts";
@@ -11,6 +11,7 @@ import { jsonText } from "../format/json-text.ts";
 import { styleFor } from "../format/style.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { errorExitCodes } from "../shell/exit-codes.ts";
+import { progressLogger } from "../shell/progress-logger.ts";
 
 const options = { json: { type: "boolean", help: "Print one JSON object." }, ...commonOptions } as const;
 
@@ -30,15 +31,17 @@ export const doctorCommand: Command = {
 async function runDoctor(argv: readonly string[], context: CommandContext): Promise<number> {
   const { values } = parseArguments("doctor", argv, options, 0);
   const { stdout } = context.terminal;
-  const diagnosis = await diagnose(context);
+  // Somebody at a terminal sees what the wait is for. Programs get the answer alone.
+  const logger = values.json || !stdout.isTTY ? silentLogger : progressLogger(context.terminal.stderr, false);
+  const diagnosis = await diagnose(context, logger);
   if (values.json) stdout.write(jsonText(diagnosisJson(diagnosis)));
   else stdout.write(diagnosisText(diagnosis, styleFor(stdout, context.terminal.env), stdout.columns));
   const isUsable = diagnosis.runners.some(({ probe }) => probe.available);
   return isUsable ? 0 : errorExitCodes.runner_unavailable;
 }
 
-async function diagnose(context: CommandContext): Promise<Diagnosis> {
-  const there = await context.runners(silentLogger);
+async function diagnose(context: CommandContext, logger: Logger): Promise<Diagnosis> {
+  const there = await context.runners(logger);
   const strongestFirst = [...there].sort((a, b) => compareIsolation(b.isolation, a.isolation));
   const runners = await Promise.all(
     strongestFirst.map(async (runner) => {

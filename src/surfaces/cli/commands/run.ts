@@ -85,7 +85,7 @@ async function runProgram(argv: readonly string[], context: CommandContext): Pro
     interruption.signal.addEventListener("abort", end, { once: true });
     const session = await codecell.session();
     const limit = values.json || values["output-limit"] !== undefined ? {} : pipeLimit(session.policy, terminal.stdout);
-    const run = session.run(code.text, { ...how, ...limit });
+    const run = session.run(code.text, { ...how, ...limit, isStreamed: !values.json });
     interruption.watch(run);
     if (values.json) {
       const result = await run;

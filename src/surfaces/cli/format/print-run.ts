@@ -4,6 +4,7 @@ import type { Output, Terminal } from "../shell/terminal.ts";
 import { formatBytes } from "./format-bytes.ts";
 import { shortReceiptText } from "./format-plan.ts";
 import { resultRemarks } from "./format-run.ts";
+import { noticeHeldOutput } from "./held-output.ts";
 import { SafeText, safeText } from "./safe-text.ts";
 import { styleFor } from "./style.ts";
 
@@ -30,6 +31,10 @@ export async function printRun(run: Run, terminal: Terminal, options: PrintOptio
     if (held !== undefined) stdout.writeLine(held);
     held = undefined;
   };
+  using _ = noticeHeldOutput(run.log, (notice) => {
+    const newline = terminal.stdout.isTTY && terminal.stderr.isTTY && !stdout.isAtLineStart ? "\n" : "";
+    terminal.stderr.write(`${newline}${styleFor(terminal.stderr, terminal.env).yellow("codecell:")} ${notice}\n`);
+  });
   for await (const event of run) {
     if (event.type === "display") {
       if (event.mime === "text/plain") release();
@@ -83,6 +88,10 @@ class ProgramOutput {
   constructor(output: Output) {
     this.#output = output;
     this.#safe = output.isTTY ? new SafeText() : undefined;
+  }
+
+  get isAtLineStart(): boolean {
+    return this.#atLineStart;
   }
 
   write(text: string): void {

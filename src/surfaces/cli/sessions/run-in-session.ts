@@ -28,7 +28,7 @@ export async function runInSession(
     const session = await sessions.session(id);
     await bringBack(session);
     const limit = flags.json || flags["output-limit"] !== undefined ? {} : pipeLimit(session.policy, terminal.stdout);
-    const run = session.run(code.text, { ...how, ...limit });
+    const run = session.run(code.text, { ...how, ...limit, isStreamed: !flags.json });
     interruption.watch(run);
     const expectedNote = session.restored?.note;
     const options = {

@@ -33,6 +33,10 @@ export const errorExitCodes: Readonly<Record<CodecellErrorCode, number>> = {
   run_gone: 1,
   output_gone: 1,
   audit_failed: 74,
+  budget_exhausted: 3,
+  model_unavailable: 4,
+  model_failed: 75,
+  replay_drift: 1,
   disk_failed: 74,
   internal: 70,
 };

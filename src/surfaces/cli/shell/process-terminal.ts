@@ -2,6 +2,7 @@ import { fstatSync } from "node:fs";
 import { messageOf } from "../../../lib/errors.ts";
 import { diskFailure } from "../../../lib/files/disk-failure.ts";
 import { signalExitCodes } from "./exit-codes.ts";
+import { SpillingWriter } from "./spilling-writer.ts";
 import type { Output, Terminal, TerminalSignal } from "./terminal.ts";
 
 /** The terminal of this process. */
@@ -35,12 +36,13 @@ function hasPipedStdin(): boolean {
 
 function output(stream: NodeJS.WriteStream): Output {
   const isTTY = stream.isTTY === true;
+  const writer = new SpillingWriter(stream);
   return {
     isTTY,
     get columns() {
       return isTTY ? stream.columns || 80 : Number.POSITIVE_INFINITY;
     },
-    write: (text) => void stream.write(text),
+    write: (text) => writer.write(text),
     writeBytes: (bytes) =>
       new Promise((resolve, reject) => {
         stream.write(bytes, (error) => (error ? reject(error) : resolve()));

@@ -34,6 +34,10 @@ export const errorStatuses: Readonly<Record<CodecellErrorCode, number>> = {
   too_large: 413,
   aborted: 499,
   audit_failed: 503,
+  budget_exhausted: 402,
+  model_unavailable: 503,
+  model_failed: 502,
+  replay_drift: 422,
   disk_failed: 507,
   internal: 500,
 };

@@ -1,0 +1,350 @@
+import { describe, expect, test } from "vitest";
+import { type ClientScript, scriptedLmClient } from "../../../test/fakes/scripted-lm-client.ts";
+import { aborted } from "../../lib/aborted.ts";
+import { CodecellError } from "../../lib/errors.ts";
+import { Semaphore } from "../../lib/semaphore.ts";
+import { Budget, type BudgetOptions } from "../budget/budget.ts";
+import type { LmRequest } from "../client.ts";
+import { failureError } from "../clients/failure.ts";
+import { worstCase } from "../money/prices.ts";
+import { noUsage } from "../usage.ts";
+import type { LmCallEvent } from "./call-event.ts";
+import { type CallOptions, type GatewayOptions, LmGateway } from "./gateway.ts";
+
+const price = { input: 2, output: 10, cacheRead: 0.1, cacheWrite: 2.5 };
+const ask = (text: string, more: Partial<LmRequest> = {}): LmRequest => ({
+  ...{ model: "m", messages: [{ role: "user", text }], maxTokens: 100, ...more },
+});
+const overloaded = failureError("overloaded", { reason: "overloaded", isRetryable: true, mayBeCharged: false });
+const timeout = failureError("timeout", { reason: "timeout", isRetryable: true, mayBeCharged: true });
+const rejected = failureError("rejected", { reason: "rejected", isRetryable: false, mayBeCharged: false });
+const noWaiting = { random: () => 0.5, sleep: async () => {} };
+
+function setUp(script: ClientScript, options: Partial<GatewayOptions & BudgetOptions> = {}) {
+  const client = scriptedLmClient(script);
+  const events: LmCallEvent[] = [];
+  const { caps = {}, finalReserve = {}, ...rest } = options;
+  const gateway = new LmGateway({
+    ...{ clientFor: () => client, prices: { m: price }, timer: noWaiting, onCall: (event) => void events.push(event) },
+    ...rest,
+  });
+  const budget = new Budget({ caps, finalReserve });
+  const call = { budget, signal: new AbortController().signal, purpose: "sub", parent: "run-1" } satisfies CallOptions;
+  return { client, gateway, budget, events, call };
+}
+
+describe("a call through the gateway", () => {
+  test("is answered, settled at what it really cost, and reported once", async () => {
+    const { gateway, budget, events, call } = setUp(["Hello"], { caps: { usd: 1 } });
+    const request = ask("x".repeat(400));
+    const answer = await gateway.complete(request, call);
+    expect(answer).toMatchObject({ text: "Hello", stop: "end", source: "model" });
+    const usd = (100 * 2 + 2 * 10) / 1e6;
+    expect(budget.snapshot()).toMatchObject({
+      spent: { calls: 1, tokens: 102 },
+      held: { calls: 0, tokens: 0, usd: 0 },
+    });
+    expect(budget.snapshot().spent.usd).toBeCloseTo(usd, 9);
+    expect(events).toEqual([
+      expect.objectContaining({
+        ...{ purpose: "sub", parent: "run-1", source: "model", attempts: 1, request },
+        held: worstCase(request, price),
+        outcome: { response: expect.objectContaining({ text: "Hello" }) },
+      }),
+    ]);
+  });
+
+  test("is refused before anything is held or sent if its model is not allowed", async () => {
+    const { gateway, client, call } = setUp([], { models: ["openai/a", "claude-b"] });
+    await expect(gateway.complete(ask("x", { model: "c" }), call)).rejects.toMatchObject({
+      ...{
+        code: "model_unavailable",
+        message: 'the model "c" is not allowed',
+        hint: "use one of these: openai/a, claude-b",
+      },
+    });
+    expect(client.requests).toEqual([]);
+  });
+
+  test("may name an allowed model with or without its provider", async () => {
+    const { gateway, call } = setUp(["1", "2"], { models: ["openai/a", "claude-b"] });
+    await gateway.complete(ask("x", { model: "a" }), call);
+    await gateway.complete(ask("x", { model: "anthropic/claude-b" }), call);
+  });
+
+  test("is refused if its prompt is too large, with the number of parts to split it into", async () => {
+    const { gateway, client, call } = setUp([], { maxPromptChars: 1000 });
+    await expect(gateway.complete(ask("x".repeat(2500)), call)).rejects.toMatchObject({
+      ...{ code: "too_large", message: "the prompt has 2,500 characters; the limit is 1,000" },
+      hint: expect.stringContaining("3 or more parts"),
+    });
+    expect(client.requests).toEqual([]);
+  });
+
+  test.each([{ maxTokens: 0 }, { maxTokens: 1.5 }, { maxTokens: Number.NaN }, { temperature: -1 }, { messages: [] }])(
+    "is refused if it is not valid: %j",
+    async (wrong) => {
+      const { gateway, call } = setUp([]);
+      await expect(gateway.complete(ask("x", wrong), call)).rejects.toMatchObject({ code: "usage" });
+    },
+  );
+
+  test("is refused under a money cap if its model has no price", async () => {
+    const { gateway, client, call } = setUp([], { caps: { usd: 1 } });
+    await expect(gateway.complete(ask("x", { model: "unpriced" }), call)).rejects.toMatchObject({
+      code: "model_unavailable",
+    });
+    expect(client.requests).toEqual([]);
+  });
+
+  test("has unknown cost without a price, and null says so", async () => {
+    const { gateway, events, call } = setUp(["ok"]);
+    await gateway.complete(ask("x", { model: "unpriced" }), call);
+    expect(events[0]?.usd).toBeNull();
+  });
+
+  test("is refused if its worst case exceeds the budget, and nothing is sent", async () => {
+    const { gateway, client, events, call } = setUp([], { caps: { tokens: 300 } });
+    await expect(gateway.complete(ask("x"), call)).rejects.toMatchObject({ code: "budget_exhausted" });
+    expect(client.requests).toEqual([]);
+    expect(events).toEqual([
+      expect.objectContaining({ source: undefined, attempts: 0, charged: { calls: 0, tokens: 0, usd: 0 } }),
+    ]);
+  });
+
+  test("may use the final reserve if it extracts or is the last turn", async () => {
+    const { gateway, call } = setUp(["1", "2"], { caps: { calls: 2 }, finalReserve: { calls: 2 } });
+    await expect(gateway.complete(ask("x"), call)).rejects.toMatchObject({ code: "budget_exhausted" });
+    await gateway.complete(ask("x"), { ...call, purpose: "root", isFinal: true });
+    await gateway.complete(ask("x"), { ...call, purpose: "extract" });
+  });
+
+  test("fails with the callback's error if the call cannot be audited, after it was settled", async () => {
+    const failure = new CodecellError("audit_failed", "the disk is full");
+    const onCall = () => {
+      throw failure;
+    };
+    const { gateway, budget, call } = setUp(["ok"], { onCall });
+    await expect(gateway.complete(ask("x"), call)).rejects.toBe(failure);
+    expect(budget.snapshot()).toMatchObject({ spent: { calls: 1 }, held: { calls: 0, tokens: 0 } });
+  });
+
+  test("an unknown failure of a client is an internal error, without keys and without what is attached to it", async () => {
+    const secret = "sk-ant-0123456789abcdefghij";
+    const error = Object.assign(new Error(`failed with ${secret}`), { headers: { key: secret } });
+    const { gateway, call } = setUp([error]);
+    const thrown = await gateway.complete(ask("x"), call).catch((one: unknown) => one);
+    expect(thrown).toMatchObject({ code: "internal", message: "a client for models failed: failed with [key]" });
+    expect((thrown as Error).cause).toBeUndefined();
+  });
+});
+
+describe("retries", () => {
+  test("a call that was not charged is repeated under the same hold, and counts once", async () => {
+    const { gateway, budget, events, call } = setUp([overloaded, overloaded, "ok"], {
+      caps: { calls: 1, tokens: 1000 },
+    });
+    expect((await gateway.complete(ask("x"), call)).text).toBe("ok");
+    expect(budget.snapshot().spent).toMatchObject({ calls: 1, tokens: 2 });
+    expect(events[0]?.attempts).toBe(3);
+  });
+
+  test("an attempt that may have been charged costs its worst case, and the next one needs a hold of its own", async () => {
+    const request = ask("x");
+    const { tokens } = worstCase(request, price);
+    const { gateway, budget, events, call } = setUp([timeout, "ok"], { caps: { calls: 1, tokens: 2 * tokens } });
+    await gateway.complete(request, call);
+    expect(budget.snapshot().spent).toMatchObject({ calls: 1, tokens: tokens + 2 });
+    expect(events[0]?.charged).toMatchObject({ calls: 1, tokens: tokens + 2 });
+  });
+
+  test("a call is not repeated if the budget does not cover another attempt, and its own failure is the error", async () => {
+    const request = ask("x");
+    const { tokens } = worstCase(request, price);
+    const { gateway, client, budget, call } = setUp([timeout, "ok"], { caps: { tokens: 2 * tokens - 1 } });
+    await expect(gateway.complete(request, call)).rejects.toBe(timeout);
+    expect(client.requests).toHaveLength(1);
+    expect(budget.snapshot()).toMatchObject({ spent: { calls: 1, tokens }, held: { calls: 0, tokens: 0 } });
+  });
+
+  test("a call that failed for good without being charged counts as a call, and costs nothing", async () => {
+    const { gateway, budget, events, call } = setUp([rejected]);
+    await expect(gateway.complete(ask("x"), call)).rejects.toBe(rejected);
+    expect(budget.snapshot()).toMatchObject({ spent: { calls: 1, tokens: 0, usd: 0 }, held: { calls: 0, tokens: 0 } });
+    expect(events[0]).toMatchObject({ outcome: { error: rejected }, charged: { calls: 1, tokens: 0, usd: 0 } });
+  });
+
+  test("a provider that charges more than the worst case closes the budget", async () => {
+    const usage = { ...noUsage, inputTokens: 5000 };
+    const { gateway, budget, call } = setUp([{ text: "ok", usage }], { caps: { tokens: 100_000 } });
+    expect((await gateway.complete(ask("x"), call)).text).toBe("ok");
+    expect(budget.snapshot()).toMatchObject({ spent: { tokens: 5000 }, overrun: { kind: "tokens", charged: 5000 } });
+    await expect(gateway.complete(ask("y"), call)).rejects.toThrow(/more than its worst case/);
+  });
+});
+
+describe("cancelling", () => {
+  test("drops queued calls without cost, and charges the running one its worst case", async () => {
+    const started = deferred();
+    const controller = new AbortController();
+    const { gateway, client, budget, call } = setUp(
+      (_request, _index, signal) => {
+        started.resolve();
+        return new Promise((_, reject) => signal.addEventListener("abort", () => reject(aborted(signal))));
+      },
+      { concurrency: 1 },
+    );
+    const options = { ...call, signal: controller.signal };
+    const requests = [ask("1"), ask("2"), ask("3")];
+    const batch = gateway.completeAll(requests, options);
+    await started.promise;
+    controller.abort(new Error("enough"));
+    expect((await batch).map((item) => !item.ok && item.error.code)).toEqual(["aborted", "aborted", "aborted"]);
+    expect(client.requests).toHaveLength(1);
+    expect(budget.snapshot().spent.calls).toBe(1);
+    expect(budget.snapshot().spent.tokens).toBe(worstCase(ask("1"), price).tokens);
+    expect(budget.snapshot().held).toEqual({ calls: 0, tokens: 0, usd: 0 });
+  });
+});
+
+describe("a batch", () => {
+  test("keeps the order of the requests, however the answers come", async () => {
+    const gates = [deferred(), deferred(), deferred()];
+    const { gateway, call } = setUp(async (request, index) => {
+      await gates[index]?.promise;
+      return `answer to ${request.messages[0]?.text}`;
+    });
+    const batch = gateway.completeAll([ask("a"), ask("b"), ask("c")], call);
+    for (const gate of gates.reverse()) gate.resolve();
+    expect((await batch).map((item) => item.ok && item.response.text)).toEqual(
+      ["a", "b", "c"].map((one) => `answer to ${one}`),
+    );
+  });
+
+  test("never has more calls in flight than the concurrency, and uses all of it", async () => {
+    const { gateway, client, call } = setUp(() => new Promise((resolve) => setImmediate(() => resolve("ok"))), {
+      concurrency: 3,
+    });
+    await gateway.completeAll(
+      Array.from({ length: 20 }, (_, n) => ask(`${n}`)),
+      call,
+    );
+    expect(client.peakInFlight).toBe(3);
+  });
+
+  test("of many calls that wait on one signal causes no warning of Node", async () => {
+    const warnings: string[] = [];
+    const note = ({ message }: Error) => void warnings.push(message);
+    process.on("warning", note);
+    const { gateway, call } = setUp(() => new Promise((resolve) => setImmediate(() => resolve("ok"))));
+    await gateway.completeAll(
+      Array.from({ length: 50 }, (_, n) => ask(`${n}`)),
+      call,
+    );
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off("warning", note);
+    expect(warnings).toEqual([]);
+  });
+
+  test("shares slots with other gateways", async () => {
+    const sharedSlots = new Semaphore(2);
+    let [inFlight, peak] = [0, 0];
+    const script = async () => {
+      peak = Math.max(peak, ++inFlight);
+      await new Promise((resolve) => setImmediate(resolve));
+      inFlight--;
+      return "ok";
+    };
+    const trees = [setUp(script, { sharedSlots }), setUp(script, { sharedSlots })];
+    const requests = Array.from({ length: 10 }, (_, n) => ask(`${n}`));
+    await Promise.all(trees.map(({ gateway, call }) => gateway.completeAll(requests, call)));
+    expect(peak).toBe(2);
+  });
+
+  test("sends equal requests once, and charges them once", async () => {
+    const { gateway, client, budget, call } = setUp(["A", "B"]);
+    const items = await gateway.completeAll([ask("a"), ask("b"), ask("a"), ask("a")], call);
+    expect(items.map((item) => item.ok && [item.response.text, item.duplicateOf])).toEqual([
+      ["A", undefined],
+      ["B", undefined],
+      ["A", 0],
+      ["A", 0],
+    ]);
+    expect(client.requests).toHaveLength(2);
+    expect(budget.snapshot().spent.calls).toBe(2);
+  });
+
+  test("sends equal requests each time if their temperature asks for variety", async () => {
+    const { gateway, client, call } = setUp(["A", "B"]);
+    await gateway.completeAll([ask("a", { temperature: 1 }), ask("a", { temperature: 1 })], call);
+    expect(client.requests).toHaveLength(2);
+  });
+
+  test("reports failures in place", async () => {
+    const { gateway, call } = setUp(
+      ({ messages }) => {
+        if (messages[0]?.text === "bad") throw rejected;
+        return "ok";
+      },
+      { maxPromptChars: 10 },
+    );
+    const items = await gateway.completeAll([ask("good"), ask("bad"), ask("much too long"), ask("bad")], call);
+    expect(items.map((item) => (item.ok ? item.response.text : item.error.code))).toEqual([
+      ...["ok", "model_failed", "too_large", "model_failed"],
+    ]);
+  });
+
+  test("is refused as a whole if there are not enough calls for it, and sends nothing", async () => {
+    const { gateway, client, budget, call } = setUp([], { caps: { calls: 2 } });
+    await expect(gateway.completeAll([ask("a"), ask("b"), ask("c")], call)).rejects.toMatchObject({
+      code: "budget_exhausted",
+    });
+    expect(client.requests).toEqual([]);
+    expect(budget.snapshot().held.calls).toBe(0);
+    expect(await gateway.completeAll([], call)).toEqual([]);
+  });
+
+  test("goes on as calls settle below their worst case, and never exceeds the cap", async () => {
+    const worst = worstCase(ask("00"), price).tokens;
+    const cap = 3 * worst;
+    const { gateway, budget, call } = setUp(
+      async () => {
+        const { spent, held } = budget.snapshot();
+        expect(spent.tokens + held.tokens).toBeLessThanOrEqual(cap);
+        await new Promise((resolve) => setImmediate(resolve));
+        return "ok";
+      },
+      { caps: { tokens: cap }, concurrency: 16 },
+    );
+    const requests = Array.from({ length: 30 }, (_, n) => ask(`${n + 10}`));
+    expect((await gateway.completeAll(requests, call)).every(({ ok }) => ok)).toBe(true);
+    expect(budget.snapshot().spent).toMatchObject({ calls: 30, tokens: 60 });
+  });
+
+  test("marks the calls that the budget does not cover, and spends no more than the cap", async () => {
+    const usage = { ...noUsage, inputTokens: 200 };
+    const { gateway, budget, call } = setUp(() => ({ text: "ok", usage }), { caps: { tokens: 1600 } });
+    const items = await gateway.completeAll(
+      Array.from({ length: 10 }, (_, n) => ask(`${n}`)),
+      call,
+    );
+    // each may cost 629 tokens: after five calls of 200, another would not fit
+    expect(items.filter(({ ok }) => ok)).toHaveLength(5);
+    expect(items.flatMap((item) => (item.ok ? [] : [item.error.code]))).toEqual(Array(5).fill("budget_exhausted"));
+    expect(budget.snapshot().spent).toMatchObject({ calls: 5, tokens: 1000 });
+  });
+
+  test("fails as a whole if a call cannot be audited", async () => {
+    const failure = new CodecellError("audit_failed", "the disk is full");
+    const { gateway, call } = setUp(["A", "B"], { onCall: () => Promise.reject(failure) });
+    await expect(gateway.completeAll([ask("a"), ask("b")], call)).rejects.toBe(failure);
+  });
+});
+
+function deferred() {
+  let resolve = () => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve: () => resolve() };
+}

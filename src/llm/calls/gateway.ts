@@ -1,0 +1,240 @@
+import { setMaxListeners } from "node:events";
+import { CodecellError, messageOf } from "../../lib/errors.ts";
+import { Semaphore } from "../../lib/semaphore.ts";
+import type { Amount } from "../budget/amounts.ts";
+import type { Budget, Hold } from "../budget/budget.ts";
+import type { AnswerCache } from "../cache/answer-cache.ts";
+import type { LmClient, LmRequest } from "../client.ts";
+import { errorHider } from "../clients/secret-hider.ts";
+import { assertPriced, type Prices, priceOf, worstCase } from "../money/prices.ts";
+import { requestHash, requestParts } from "../request-hash.ts";
+import type { Tape } from "../tape/tape.ts";
+import { noUsage } from "../usage.ts";
+import { type BatchItem, completeBatch } from "./batch.ts";
+import type { AnswerSource, CallPurpose, LmAnswer, LmCallEvent } from "./call-event.ts";
+import { checkRequest } from "./check-request.ts";
+import { payAndCall } from "./paid-call.ts";
+import { defaultRetryLimits, type RetryLimits, type RetryTimer, systemTimer } from "./retry.ts";
+
+export interface GatewayOptions {
+  /** The client for a model, as in `ModelSetup`. A replay needs none. */
+  clientFor?(model: string): LmClient;
+  /** models that may be called; undefined: any */
+  readonly models?: readonly string[];
+  /** prices in addition to the built-in ones */
+  readonly prices?: Prices;
+  /** characters of one prompt, by default 400,000 */
+  readonly maxPromptChars?: number;
+  /** calls of this tree at the same time, by default 8 */
+  readonly concurrency?: number;
+  /** slots that several gateways share, such as those of a process */
+  readonly sharedSlots?: Semaphore;
+  readonly retry?: Partial<RetryLimits>;
+  readonly timer?: RetryTimer;
+  readonly tape?: Tape;
+  readonly cache?: AnswerCache;
+  /** Called for each call that has ended, before its caller gets the answer. If it throws, so does the call. */
+  onCall?(event: LmCallEvent): void | Promise<void>;
+}
+
+export interface CallOptions {
+  readonly budget: Budget;
+  readonly signal: AbortSignal;
+  readonly purpose: CallPurpose;
+  /** the run or sub-agent that makes the call */
+  readonly parent: string;
+  /** The call may use the budget's final reserve; by default if it extracts. Set it for the last turn. */
+  readonly isFinal?: boolean;
+}
+
+const defaults = { maxPromptChars: 400_000, concurrency: 8 } as const;
+const nothing: Amount = { calls: 0, tokens: 0, usd: 0 };
+
+/** How a call went, as far as it got. */
+interface Progress {
+  source: AnswerSource | undefined;
+  attempts: number;
+  held: Amount;
+  charged: Amount;
+  waitedMs: number;
+  /** its number on the tape */
+  taped: number | undefined;
+}
+
+/** The way of a tree of agents to its models: one gateway per tree, and every call passes it. */
+export class LmGateway {
+  readonly #options: GatewayOptions;
+  readonly #slots: Semaphore;
+  readonly #retry: RetryLimits;
+  #hasChargedLost = false;
+
+  constructor(options: GatewayOptions) {
+    const { concurrency = defaults.concurrency } = options;
+    if (!(concurrency >= 1)) throw new CodecellError("usage", `concurrency is ${concurrency}: it must be at least 1`);
+    this.#options = options;
+    this.#slots = new Semaphore(concurrency);
+    this.#retry = { ...defaultRetryLimits, ...options.retry };
+  }
+
+  /** One call. Rejects with the reason if it cannot be made, or failed after all retries. */
+  async complete(request: LmRequest, options: CallOptions): Promise<LmAnswer> {
+    this.#check(request);
+    return await this.#run(request, options);
+  }
+
+  /**
+   * Several calls, in any order and at the same time; the results are in the order of the requests. All calls are reserved
+   * together or none is, and then it throws. Tokens and money are held call by call. Equal requests are sent once, unless their
+   * temperature asks for variety.
+   */
+  async completeAll(requests: readonly LmRequest[], options: CallOptions): Promise<BatchItem[]> {
+    return await completeBatch(requests, {
+      check: (request) => this.#check(request),
+      reserve: (count) => {
+        this.#chargeLost(options.budget);
+        const isFinal = isFinalCall(options);
+        return options.budget.reserveAll(
+          Array.from({ length: count }, () => ({ ...nothing, calls: 1 })),
+          { isFinal },
+        );
+      },
+      run: (request, prepaid) => this.#run(request, options, prepaid),
+    });
+  }
+
+  #check(request: LmRequest): void {
+    const { models, maxPromptChars = defaults.maxPromptChars } = this.#options;
+    checkRequest(request, { ...(models && { models }), maxPromptChars });
+  }
+
+  async #run(request: LmRequest, options: CallOptions, prepaid?: Hold): Promise<LmAnswer> {
+    const { purpose, parent } = options;
+    const { prices, tape, onCall } = this.#options;
+    const start = performance.now();
+    // Many calls wait on one signal. Each removes its listeners, so they are no leak, which Node would warn about.
+    setMaxListeners(0, options.signal);
+    const progress: Progress = {
+      ...{ source: undefined, attempts: 0, held: nothing, charged: nothing, waitedMs: 0, taped: undefined },
+    };
+    this.#chargeLost(options.budget);
+    const outcome = await this.#outcome(request, options, progress, prepaid).then(
+      (response) => ({ response }),
+      (error: unknown) => ({ error: ownError(error) }),
+    );
+    // If it was not used, it is given back: nothing was sent.
+    prepaid?.release();
+    const { source, charged, attempts, held, waitedMs } = progress;
+    const isReplayed = source === "tape";
+    const hash = requestHash(request);
+    const isRecorded =
+      progress.taped !== undefined || "response" in outcome || outcome.error.code === "budget_exhausted";
+    const call = {
+      hash,
+      purpose,
+      parent,
+      request: requestParts(request),
+      charged,
+      isCached: source === "cache",
+      outcome,
+    };
+    const recording = !isReplayed && isRecorded ? tape?.done(call, progress.taped) : undefined;
+    // the audit learns of the call even if it could not be recorded
+    const [recorded] = await Promise.allSettled([recording]);
+    await onCall?.({
+      ...{ purpose, parent, hash, request, outcome, source, attempts, held, charged, waitedMs },
+      usd: priceOf(request.model, prices) === undefined && source !== "cache" ? null : charged.usd,
+      durationMs: performance.now() - start,
+    });
+    if (recorded.status === "rejected") throw recorded.reason;
+    if ("error" in outcome) throw outcome.error;
+    return { ...outcome.response, source: source ?? "model", charged };
+  }
+
+  async #outcome(request: LmRequest, options: CallOptions, progress: Progress, prepaid: Hold | undefined) {
+    const { budget } = options;
+    const { tape, cache } = this.#options;
+    const taped = tape?.take(request);
+    if (taped) {
+      progress.source = "tape";
+      prepaid?.release();
+      budget.reserve(taped.charged, { isFinal: isFinalCall(options) }).settle(taped.charged);
+      progress.charged = taped.charged;
+      if ("error" in taped.outcome) throw taped.outcome.error;
+      return taped.outcome.response;
+    }
+    if (tape?.mode === "replay") throw tape.drift(request, options);
+    const client = this.#clientFor(request.model);
+    const cached = await cache?.get(client.name, request);
+    if (cached) {
+      progress.source = "cache";
+      return { ...cached, usage: noUsage };
+    }
+    const response = await this.#ask(client, request, options, progress, prepaid);
+    if (!response.isUsageEstimated) await cache?.put(client.name, request, response);
+    return response;
+  }
+
+  /** Slot first, then budget: only calls that run hold something, so none waits for the budget of one that waits for a slot. */
+  async #ask(
+    client: LmClient,
+    request: LmRequest,
+    options: CallOptions,
+    progress: Progress,
+    prepaid: Hold | undefined,
+  ) {
+    const { budget, signal } = options;
+    const { prices = {}, sharedSlots, timer = systemTimer, tape } = this.#options;
+    const isFinal = isFinalCall(options);
+    const price = priceOf(request.model, prices);
+    assertPriced([request.model], budget.snapshot().left, prices);
+    const start = performance.now();
+    using _slot = await this.#slots.acquire(signal);
+    using _shared = await sharedSlots?.acquire(signal);
+    const worst = worstCase(request, price);
+    const hold = await budget.reserveWhenFree({ ...worst, calls: prepaid ? 0 : 1 }, { isFinal, signal });
+    progress.waitedMs = performance.now() - start;
+    progress.held = worst;
+    try {
+      progress.taped = await tape?.sent(requestHash(request), worst);
+    } catch (error) {
+      hold.release();
+      throw error;
+    }
+    progress.source = "model";
+    const limits = this.#retry;
+    const paid = await payAndCall(request, hold, { client, price, budget, isFinal, signal, limits, timer });
+    prepaid?.settle({ ...nothing, calls: 1 });
+    progress.charged = { ...paid.charged, calls: 1 };
+    progress.attempts = paid.attempts;
+    if ("error" in paid.outcome) throw paid.outcome.error;
+    return paid.outcome.response;
+  }
+
+  #clientFor(model: string): LmClient {
+    const client = this.#options.clientFor?.(model);
+    if (client) return client;
+    throw new CodecellError("model_unavailable", "no client for models is set up", {
+      hint: "set ANTHROPIC_API_KEY or OPENAI_API_KEY in the environment of codecell",
+      details: { reason: "key", model },
+    });
+  }
+
+  /** What an interrupted run spent on calls that are not replayed is part of the spend of the run that resumes it. */
+  #chargeLost(budget: Budget): void {
+    const { tape } = this.#options;
+    if (!tape || this.#hasChargedLost) return;
+    this.#hasChargedLost = true;
+    budget.root.charge(tape.lost);
+  }
+}
+
+function isFinalCall({ isFinal, purpose }: CallOptions): boolean {
+  return isFinal ?? purpose === "extract";
+}
+
+/** A client that does not keep to its contract may throw anything, with anything attached to it. */
+function ownError(error: unknown): CodecellError {
+  if (error instanceof CodecellError) return error;
+  const hide = errorHider((text) => text);
+  return new CodecellError("internal", `a client for models failed: ${hide(messageOf(error)).slice(0, 300)}`);
+}

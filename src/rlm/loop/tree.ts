@@ -1,0 +1,106 @@
+import { sha256 } from "../../audit/chain.ts";
+import { CodecellError, messageOf } from "../../lib/errors.ts";
+import type { LmRequest, LmResponse } from "../../llm/client.ts";
+import { promptCharacters } from "../../llm/usage.ts";
+import { shownText } from "../prompt/shown-text.ts";
+import { addCosts, type Cost, noCost } from "../trajectory/cost.ts";
+import type { RlmEvent, RlmFact } from "../trajectory/event.ts";
+import type { ModelCallOptions, RlmModels } from "./models.ts";
+
+/** How much of a text is recorded. The whole is never needed to follow a run, and prompts can be huge. */
+const recordedChars = 20_000;
+
+/** Why everything stops. */
+export type Stop = { readonly kind: "time" } | { readonly kind: "cancelled"; readonly reason: string };
+
+/** An error that ends the whole tree. */
+export class TreeStopped extends Error {
+  override readonly name = "TreeStopped";
+  readonly stop: Stop;
+
+  constructor(stop: Stop) {
+    super(stop.kind === "time" ? "the time limit of the run is reached" : stop.reason);
+    this.stop = stop;
+  }
+}
+
+export interface TreeOptions {
+  readonly models: RlmModels;
+  readonly rootModel: string;
+  readonly subModel: string;
+  readonly deadlineMs: number;
+  /** aborted with a `TreeStopped` */
+  readonly signal: AbortSignal;
+  readonly now: () => number;
+  readonly onEvent: (event: RlmEvent) => void;
+}
+
+type CallPlace = Omit<ModelCallOptions, "parent" | "signal"> & {
+  readonly run: string;
+  readonly turn: number;
+  readonly signal?: AbortSignal;
+};
+
+/** What all agents of a tree share: models, the clock, the record and the sum of all costs. */
+export class Tree {
+  readonly options: TreeOptions;
+  readonly costs = new Map<string, Cost>();
+  #calls = 0;
+
+  constructor(options: TreeOptions) {
+    this.options = options;
+  }
+
+  get signal(): AbortSignal {
+    return this.options.signal;
+  }
+
+  get leftMs(): number {
+    return Math.max(0, this.options.deadlineMs - this.options.now());
+  }
+
+  record(fact: RlmFact): void {
+    this.options.onEvent({ ...fact, at: this.options.now() });
+  }
+
+  /** Calls a model and records the request, the answer and the cost. */
+  async ask(request: LmRequest, place: CallPlace): Promise<LmResponse> {
+    const { run, turn, purpose, budget, isFinal, signal = this.signal } = place;
+    const call = `c${++this.#calls}`;
+    this.record({
+      ...{ type: "lm_request", run, turn, call, purpose, model: request.model, maxTokens: request.maxTokens },
+      hash: sha256(JSON.stringify(request)),
+      promptChars: promptCharacters(request),
+      prompt: recorded(request.messages.at(-1)?.text ?? ""),
+    });
+    const started = this.options.now();
+    const ended = { type: "lm_response", run, turn, call } as const;
+    try {
+      const reply = await this.options.models.complete(request, { budget, isFinal, signal, purpose, parent: run });
+      const { response, usd, cached } = reply;
+      const { text, stop, usage } = response;
+      const ms = this.options.now() - started;
+      this.record({ ...ended, status: "ok", text: recorded(text), stop, usage, usd, cached, ms });
+      const cost = cached
+        ? { ...noCost, cached: 1 }
+        : { ...noCost, ...usage, calls: 1, usd: usd ?? 0, unpriced: usd === null ? 1 : 0 };
+      this.#add(request.model, cost);
+      return response;
+    } catch (error) {
+      const ms = this.options.now() - started;
+      this.record({ ...ended, status: "failed", text: recorded(messageOf(error)), usd: null, cached: false, ms });
+      // A call that the budget refused was never sent.
+      const wasSent = !(error instanceof CodecellError && error.code === "budget_exhausted");
+      if (wasSent) this.#add(request.model, { ...noCost, calls: 1, failed: 1 });
+      throw error;
+    }
+  }
+
+  #add(model: string, cost: Cost): void {
+    this.costs.set(model, addCosts([this.costs.get(model) ?? noCost, cost]));
+  }
+}
+
+export function recorded(text: string): string {
+  return shownText(text, recordedChars).text;
+}

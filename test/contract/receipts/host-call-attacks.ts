@@ -76,6 +76,11 @@ ${attempting(names, "forged('test_write_note')", "forged('test/write_note')")}`,
   for (const answer of [forged, other])
     expect(answer).toMatchObject(["HostError", expect.stringMatching(/the host has no function/)]);
   await expect(readFile(notes)).rejects.toThrow();
+  // a server that takes the read-only mark of a tool back, after the program got a function for it
+  expect(await printed(session, attempting("test_victim()", "test_swap()"))).toEqual(["called", "swapped"]);
+  const later = () => printed(session, attempting("test_victim()"));
+  const refused = [["PermissionError", "tools.allow does not permit test/victim, which may change something"]];
+  await expect.poll(later, { timeout: 10_000 }).toEqual(refused);
 });
 
 export const toolCallsCounted: Attack = withTools(async (session) => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Cleanup } from "../../src/lib/cleanup.ts";
 import type { LiveSession } from "../../src/sessions/live-session.ts";
-import { cannotMount, mountableDirectory, mountMemory } from "../support/host-mounts.ts";
+import { bindMount, cannotMount, mountableDirectory, mountMemory } from "../support/host-mounts.ts";
 import { bothLayouts, describeAttacks, look, openCells, run } from "../support/process-cells.ts";
 
 const secret = "s3cret-of-the-host";
@@ -110,6 +110,23 @@ describe.skipIf(cannotMount)("a host file system mounted below a directory", () 
   });
 
   describeAttacks(bothLayouts, "that is the workspace in the $name", (layout) => {
+    test("shows a bind mount of a denied directory neither to the cell nor through the host's access to its files", async () => {
+      const private_ = await mkdtemp(join(mountableDirectory, "codecell-nested-"));
+      cleanup.defer(() => rm(private_, { recursive: true, force: true }));
+      await mkdir(join(private_, ".aws"));
+      await writeFile(join(private_, ".aws/key"), secret);
+      await chmod(private_, 0o755);
+      await mkdir(join(source, "data"));
+      await chown(source, ordinaryUid, ordinaryUid);
+      const mounted = await bindMount(join(private_, ".aws"), join(source, "data"));
+      cleanup.defer(() => mounted[Symbol.asyncDispose]());
+      await using codecell = await openCells(layout, { fs: { workspace: source } });
+      await using session = await codecell.openSession();
+      expect((await run(session, "open('data/key').read()")).status).toBe("error");
+      await expect(session.files?.read("data/key")).rejects.toMatchObject({ code: "file_refused" });
+      expect((await session.files?.list())?.files.map(({ path }) => path)).toEqual(["top.txt"]);
+    });
+
     test("is writable, and its denied files stay hidden and in place", async () => {
       await mountBelow("disk", { "file.txt": "nested", ".git/config": secret, "sub/.env": secret });
       await chown(source, ordinaryUid, ordinaryUid); // no cell runs as root

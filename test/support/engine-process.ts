@@ -8,6 +8,16 @@ const startMs = 60_000;
 const stopMs = 20_000;
 const knockEveryMs = 20;
 
+/** How to start a daemon. */
+export interface EngineProcessOptions {
+  readonly socket: string;
+  readonly env?: Record<string, string>;
+  /** a process whose mount namespace it shares; default: one of its own */
+  readonly mountsOf?: EngineProcess;
+  /** files that nobody in its mount namespace can read or execute */
+  readonly hidden?: readonly string[];
+}
+
 /** A daemon that the test run starts and stops. */
 export interface EngineProcess extends AsyncDisposable {
   readonly pid: number;
@@ -20,12 +30,13 @@ export interface EngineProcess extends AsyncDisposable {
  */
 export async function startEngineProcess(
   command: readonly string[],
-  { socket, env = {}, mountsOf }: { socket: string; env?: Record<string, string>; mountsOf?: EngineProcess },
+  { socket, env = {}, mountsOf, hidden = [] }: EngineProcessOptions,
 ): Promise<EngineProcess> {
   const namespace = mountsOf
     ? ["nsenter", "--mount", "--target", String(mountsOf.pid)]
     : ["unshare", "--mount", "--propagation", "slave"];
-  const argv = ["--pdeathsig", "TERM", ...namespace, ...command];
+  const hiding = hidden.map((path) => `[ ! -e ${path} ] || mount --bind /dev/null ${path}`).join("; ");
+  const argv = ["--pdeathsig", "TERM", ...namespace, "sh", "-c", `${hiding || ":"}; exec "$@"`, "sh", ...command];
   const child = spawn("setpriv", argv, {
     stdio: ["ignore", "pipe", "pipe"],
     env: { PATH: `${process.env.PATH}:/usr/sbin:/sbin`, HOME: "/nonexistent", ...env },

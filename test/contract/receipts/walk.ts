@@ -125,7 +125,9 @@ class OpenedPolicy {
     };
     const session = await codecell.session();
     this.rows = (await session.receipt()).rules;
-    await session.close({ forget: true });
+    // attacks on the lives of sessions count all of them
+    if (input.session?.persist || input.session?.idle) await session.close({ forget: true });
+    else this.#session = session;
   }
 
   row(rule: RuleName): EnforcedRule {

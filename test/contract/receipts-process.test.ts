@@ -1,7 +1,10 @@
 import { processRunner } from "../../src/runners/process/runner.ts";
 import { hasMemoryGroup } from "../support/process-cells.ts";
+import { auditPolicies } from "./receipts/policies.ts";
 import { walkReceipts } from "./receipts/walk.ts";
 
 const kind = { directories: "mapped", hasNetwork: true, takesPython: true, hasTmpfs: true } as const;
+// The audit is the same code on every runner: it is attacked on this one.
+const options = { more: auditPolicies };
 // without control groups, a fraction of a CPU is refused
-await walkReceipts("the process runner", () => processRunner(), { ...kind, cpus: hasMemoryGroup ? 0.5 : 1 });
+await walkReceipts("the process runner", () => processRunner(), { ...kind, cpus: hasMemoryGroup ? 0.5 : 1 }, options);

@@ -11,8 +11,8 @@ const cores = availableParallelism();
 const shared = { isolate: false };
 /** One pass of each runner's contract: what `npm test` asks of real runtimes. */
 const contracts = ["test/contract/{process,srt,wasm}.test.ts"];
-/** They start a Docker of their own, with an image made of this machine's Python, to end or stop it or to compare it. */
-const ownDocker = ["test/containers/{cpython,faults,sessions}.test.ts"];
+/** They start a Docker of their own, with an image made of this machine's Python, to end or stop it. */
+const ownDocker = ["test/containers/{faults,sessions}.test.ts"];
 
 export default defineConfig({
   test: {

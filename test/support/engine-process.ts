@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { connect } from "node:net";
+import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { deadline } from "../../src/lib/deadline.ts";
 import { messageOf } from "../../src/lib/errors.ts";
@@ -40,6 +41,7 @@ export async function startEngineProcess(
   const child = spawn("setpriv", argv, {
     stdio: ["ignore", "pipe", "pipe"],
     env: { PATH: `${process.env.PATH}:/usr/sbin:/sbin`, HOME: "/nonexistent", ...env },
+    cwd: dirname(socket), // conmon leaves a file there when a container runs out of memory
     detached: true, // Ctrl-C in a terminal ends the tests, which then stop this process
   });
   const exited = new Promise<void>((resolve) => child.once("close", () => resolve()));

@@ -1,5 +1,6 @@
 // The second half of a build: bundles what people start and import into dist/bundled, because Node needs 0.4 s to load
-// hundreds of small modules. Entries lie in dist/bundled as their sources lie in src; see docs/adr/0024.
+// hundreds of small modules. The command line becomes scripts, the library modules. Entries lie in dist/bundled as their sources
+// lie in src; see docs/adr/0024 and 0025.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -30,15 +31,21 @@ const sharedChunks = [
   { name: "runners", holds: ({ isBelow }) => isBelow("runners/built-in-runners") },
 ];
 
+const esModules = { format: "esm", chunkFileNames: "chunks/[name].js" };
+/** V8's compiled code can be kept for scripts alone. Its files are named after these, so the names contain a hash. */
+const scripts = { format: "cjs", entryFileNames: "[name].cjs", chunkFileNames: "scripts/[name]-[hash].cjs" };
+
 const modules = [
-  ...(await bundle([...library, ...commandLine], { groups: groupsOf(sharedChunks) })),
+  ...(await bundle(library, { ...esModules, codeSplitting: { groups: groupsOf(sharedChunks) } })),
+  ...(await bundle(commandLine, { ...scripts, codeSplitting: { groups: groupsOf(sharedChunks) } })),
+  ...(await bundle(["surfaces/cli/launch/launch"], { ...scripts, codeSplitting: false })),
   // One file of its own: the process that parses untrusted requests holds no code that it does not need.
-  ...(await bundle(["egress/process/proxy-process"], false)),
+  ...(await bundle(["egress/process/proxy-process"], { ...esModules, codeSplitting: false })),
 ];
 writeLicenses(modules);
 
 /** Writes the entries and their chunks. Returns the files that they were made of. */
-async function bundle(entries, codeSplitting) {
+async function bundle(entries, shape) {
   const build = await rolldown({
     cwd: root,
     input: Object.fromEntries(entries.map((entry) => [entry, source(entry)])),
@@ -50,11 +57,9 @@ async function bundle(entries, codeSplitting) {
   });
   const { output } = await build.write({
     dir: join(root, "dist", "bundled"),
-    format: "esm",
     comments: false, // a third of the text, which Node would read at every start
     sourcemap: true, // with the text of the sources, because the package does not contain src
-    chunkFileNames: "chunks/[name].js",
-    codeSplitting,
+    ...shape,
   });
   await build.close();
   return output.flatMap((chunk) => Object.keys(chunk.modules ?? {}));

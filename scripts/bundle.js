@@ -11,7 +11,9 @@ const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 const exported = Object.values(exports).flatMap((paths) => paths.default ?? []);
 const library = exported.map((path) => path.replace(/^\.\/dist\/bundled\/(.*)\.js$/, "$1"));
 const commandLine = ["surfaces/cli/main", "surfaces/cli/serve/mcp-entrance"];
-const mcpServer = "surfaces/cli/serve/mcp-serve";
+const mcpFront = "surfaces/cli/serve/mcp-serve";
+const mcpServer = "surfaces/mcp/stdio";
+const runCommand = "surfaces/cli/commands/run";
 const source = (entry) => join(root, "src", `${entry}.ts`);
 
 /**
@@ -20,20 +22,23 @@ const source = (entry) => join(root, "src", `${entry}.ts`);
  */
 const sharedChunks = [
   { name: "start", holds: ({ isBelow }) => isBelow(...commandLine) }, // every command
+  // what answers a client that only lists the tools of the MCP server; other commands share the first of them
+  { name: "common", holds: ({ isBelow }) => isBelow(mcpFront) && isBelow(runCommand) },
+  { name: "mcp-front", holds: ({ isBelow }) => isBelow(mcpFront) },
   { name: "zod", holds: ({ id }) => id.includes("/node_modules/zod/") },
   // what the MCP server needs before it opens a session; commands that open one share the first of them
-  { name: "service", holds: ({ isBelow }) => isBelow(mcpServer) && isBelow("index", "surfaces/cli/commands/run") },
+  { name: "service", holds: ({ isBelow }) => isBelow(mcpServer) && isBelow("index", runCommand) },
   { name: "mcp-sdk", holds: ({ id }) => id.includes("/node_modules/@modelcontextprotocol/server/") },
   { name: "tools", holds: ({ id, isBelow }) => isBelow(mcpServer) && id.startsWith(join(root, "src", "service")) },
   { name: "sessions", holds: ({ isBelow }) => isBelow("index") }, // everything that opens a session
-  { name: "run", holds: ({ isBelow }) => isBelow("surfaces/cli/commands/run") },
+  { name: "run", holds: ({ isBelow }) => isBelow(runCommand) },
   { name: "process-runner", holds: ({ isBelow }) => isBelow("runners/process/runner") },
   { name: "runners", holds: ({ isBelow }) => isBelow("runners/built-in-runners") },
 ];
 
 const esModules = { format: "esm", chunkFileNames: "chunks/[name].js" };
 /** V8's compiled code can be kept for scripts alone. Its files are named after these, so the names contain a hash. */
-const scripts = { format: "cjs", entryFileNames: "[name].cjs", chunkFileNames: "scripts/[name]-[hash].cjs" };
+const scripts = { format: "cjs", entryFileNames: "[name].cjs", chunkFileNames: "scripts/[name].[hash].cjs" };
 
 const modules = [
   ...(await bundle(library, { ...esModules, codeSplitting: { groups: groupsOf(sharedChunks) } })),

@@ -19,6 +19,14 @@ const entries = [
 /** The command line, which is bundled as scripts. */
 const scripts = ["surfaces/cli/main", "surfaces/cli/serve/mcp-entrance", "surfaces/cli/launch/launch"];
 
+/** What the build asks for the list of tools. */
+const listing = {
+  "service/tools/toolset-name": 'export const toolsetNames = ["all"];\n',
+  "surfaces/mcp/front/listing":
+    "export const listingFile = (one: { structured: boolean }) => ['listing', one.structured, 'json'].join('.');\n",
+  "surfaces/mcp/front/make-listing": "export const makeListing = async () => ({});\n",
+};
+
 test("a build removes the output of a deleted source file", async () => {
   const project = await mkdtemp(join(tmpdir(), "codecell-build-"));
   try {
@@ -29,6 +37,10 @@ test("a build removes the output of a deleted source file", async () => {
     for (const entry of [...entries, ...scripts]) {
       await mkdir(dirname(join(project, "src", entry)), { recursive: true });
       await writeFile(join(project, "src", `${entry}.ts`), `export const kept = ${JSON.stringify(entry)};\n`);
+    }
+    for (const [name, text] of Object.entries(listing)) {
+      await mkdir(dirname(join(project, "src", name)), { recursive: true });
+      await writeFile(join(project, "src", `${name}.ts`), text);
     }
     for (const place of ["dist/sessions", "dist/bundled/chunks"]) {
       await mkdir(join(project, place), { recursive: true });
@@ -47,10 +59,12 @@ test("a build removes the output of a deleted source file", async () => {
     const compiled = ["d.ts", "js", "js.map"];
     expect(names.filter((name) => !isFree(name)).sort()).toEqual(
       [
-        ...[...entries, ...scripts].flatMap((entry) => compiled.map((kind) => `${entry}.${kind}`)),
+        ...[...entries, ...scripts, ...Object.keys(listing)].flatMap((entry) =>
+          compiled.map((kind) => `${entry}.${kind}`),
+        ),
         ...entries.map((entry) => `bundled/${entry}.js`),
         ...scripts.map((entry) => `bundled/${entry}.cjs`),
-        "bundled/LICENSES.txt",
+        ...["bundled/LICENSES.txt", "bundled/listing.false.json", "bundled/listing.true.json"],
       ].sort(),
     );
   } finally {

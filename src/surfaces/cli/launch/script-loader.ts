@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
-import { constants, Script } from "node:vm";
+import { Script } from "node:vm";
 import type { CompiledCode } from "../../../lib/files/compiled-code.ts";
 
 interface LoadedModule {
@@ -17,7 +17,7 @@ type ModuleFunction = (
 ) => void;
 
 /** The bundler puts a hash of the content into the names of chunks, so a name never means another text. */
-const namedByContent = /-[\w-]{8}\.cjs$/;
+const namedByContent = /\.[\w-]{8}\.cjs$/;
 
 /**
  * Loads the bundled command line with what V8 compiled in an earlier process: compiling takes longer than running it. Node 20
@@ -59,7 +59,6 @@ export class ScriptLoader {
     const cachedData = namedByContent.test(file) ? this.#compiled?.read(name) : undefined;
     const script = new Script(`(function (exports, require, module, __filename, __dirname) {${text}\n})`, {
       filename: file,
-      importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
       ...(cachedData ? { cachedData } : {}),
     });
     const isStale = cachedData === undefined || script.cachedDataRejected;

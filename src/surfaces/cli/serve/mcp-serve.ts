@@ -3,8 +3,8 @@ import { isDeepStrictEqual } from "node:util";
 import { Cleanup } from "../../../lib/cleanup.ts";
 import { messageOf } from "../../../lib/errors.ts";
 import { LazySandbox } from "../../../service/lazy-sandbox.ts";
+import { serveFront } from "../../mcp/front/front.ts";
 import type { McpServerOptions } from "../../mcp/server.ts";
-import { serveOverStdio } from "../../mcp/stdio.ts";
 import type { CommandContext } from "../command.ts";
 import { isReloadSignal } from "../policy/reload-policy.ts";
 import { parseArguments } from "../shell/arguments.ts";
@@ -72,7 +72,7 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
   if (flags.http) await serveHttp(sandbox, options, { flags, port, terminal, logger }, cleanup);
   else {
     if (terminal.stdin.isTTY) terminal.stderr.write(forPeople);
-    const connection = serveOverStdio(sandbox, options);
+    const connection = await serveFront(sandbox, options);
     cleanup.defer(() => connection[Symbol.asyncDispose]());
   }
   logger.debug("leaving", { why: await gone });

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { toolsetNames } from "../dist/service/tools/toolset-name.js";
 import { listingFile } from "../dist/surfaces/mcp/front/listing.js";
-import { makeListing } from "../dist/surfaces/mcp/front/make-listing.js";
+import { makeListing } from "../dist/surfaces/mcp/make-listing.js";
 
 const bundled = fileURLToPath(new URL("../dist/bundled", import.meta.url));
 for (const tools of toolsetNames) {

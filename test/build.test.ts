@@ -24,7 +24,7 @@ const listing = {
   "service/tools/toolset-name": 'export const toolsetNames = ["all"];\n',
   "surfaces/mcp/front/listing":
     "export const listingFile = (one: { structured: boolean }) => ['listing', one.structured, 'json'].join('.');\n",
-  "surfaces/mcp/front/make-listing": "export const makeListing = async () => ({});\n",
+  "surfaces/mcp/make-listing": "export const makeListing = async () => ({});\n",
 };
 
 test("a build removes the output of a deleted source file", async () => {

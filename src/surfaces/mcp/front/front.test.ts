@@ -3,11 +3,11 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { LazySandbox } from "../../../service/lazy-sandbox.ts";
 import { strictestFacts } from "../../../service/tools/policy-facts.ts";
 import { toolsetNames } from "../../../service/tools/toolset-name.ts";
+import { makeListing } from "../make-listing.ts";
 import type { McpServerOptions } from "../server.ts";
 import { type StdioStreams, serveOverStdio } from "../stdio.ts";
 import { Front } from "./front.ts";
 import type { McpListing } from "./listing.ts";
-import { makeListing } from "./make-listing.ts";
 import { QuickReplies } from "./quick-replies.ts";
 
 const clientInfo = { name: "test", version: "1" };

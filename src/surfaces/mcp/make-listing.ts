@@ -1,12 +1,12 @@
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
 import { SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/server";
-import { LazySandbox } from "../../../service/lazy-sandbox.ts";
-import { limitsText } from "../../../service/tools/policy-facts.ts";
-import type { Tool } from "../../../service/tools/tool.ts";
-import { toolsOf } from "../../../service/tools/toolset.ts";
-import { serveOverStdio } from "../stdio.ts";
-import type { ListedTool, ListingOptions, McpListing } from "./listing.ts";
+import { LazySandbox } from "../../service/lazy-sandbox.ts";
+import { limitsText } from "../../service/tools/policy-facts.ts";
+import type { Tool } from "../../service/tools/tool.ts";
+import { toolsOf } from "../../service/tools/toolset.ts";
+import type { ListedTool, ListingOptions, McpListing } from "./front/listing.ts";
+import { serveOverStdio } from "./stdio.ts";
 
 /** Asks the MCP SDK. The build calls this, so that a server need not load the SDK for a client that only lists the tools. */
 export async function makeListing({ tools, structured }: ListingOptions): Promise<McpListing> {

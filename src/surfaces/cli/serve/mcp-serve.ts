@@ -5,8 +5,8 @@ import { messageOf } from "../../../lib/errors.ts";
 import { stateDirectory } from "../../../lib/files/state-directory.ts";
 import { LazySandbox } from "../../../service/lazy-sandbox.ts";
 import { modelSource } from "../../../service/rlm/model-source.ts";
+import { serveFront } from "../../mcp/front/front.ts";
 import type { McpServerOptions } from "../../mcp/server.ts";
-import { serveOverStdio } from "../../mcp/stdio.ts";
 import type { CommandContext } from "../command.ts";
 import { isReloadSignal } from "../policy/reload-policy.ts";
 import { parseArguments } from "../shell/arguments.ts";
@@ -83,7 +83,7 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
   if (flags.http) await serveHttp(sandbox, options, { flags, port, terminal, logger }, cleanup);
   else {
     if (terminal.stdin.isTTY) terminal.stderr.write(forPeople);
-    const connection = serveOverStdio(sandbox, options);
+    const connection = await serveFront(sandbox, options);
     cleanup.defer(() => connection[Symbol.asyncDispose]());
   }
   tools?.start(); // after the server listens: its start must not wait for others

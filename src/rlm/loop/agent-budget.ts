@@ -1,8 +1,7 @@
+import type { Amount } from "../../llm/budget/amounts.ts";
 import { Budget } from "../../llm/budget/budget.ts";
 import type { RlmLimits } from "./limits.ts";
 
-/** The part of each cap that is kept for an agent's last turn and for the extraction. */
-const reservePart = 0.1;
 const thresholds = [50, 80, 95] as const;
 const kinds = ["calls", "tokens", "usd"] as const;
 export type BudgetKind = (typeof kinds)[number];
@@ -10,15 +9,17 @@ export type Left = Readonly<Record<BudgetKind, number | null>>;
 
 /** What an agent may spend. All agents of a tree are charged to the root's budgets too, so they cannot exceed them together. */
 export class AgentBudget {
-  /** tokens and money of all its calls */
+  /** tokens and money of its own turns */
   readonly amounts: Budget;
   /** calls below the root: counted apart, because the root's own turns have a limit of their own */
   readonly #subCalls: Budget;
+  #subAmounts: Budget;
   readonly #countsTurns: boolean;
   readonly #warned = new Map<BudgetKind, number>();
 
   private constructor(amounts: Budget, subCalls: Budget, countsTurns: boolean) {
     this.amounts = amounts;
+    this.#subAmounts = amounts;
     this.#subCalls = subCalls;
     this.#countsTurns = countsTurns;
   }
@@ -26,18 +27,22 @@ export class AgentBudget {
   /** `operator`: a budget that several runs share. */
   static forRoot({ maxLlmCalls, maxTokens, maxUsd }: RlmLimits, operator?: Budget): AgentBudget {
     const caps = { ...(maxTokens !== null && { tokens: maxTokens }), ...(maxUsd !== null && { usd: maxUsd }) };
-    const options = { caps, finalReserve: reserveOf(caps) };
     const calls = new Budget({ caps: maxLlmCalls === null ? {} : { calls: maxLlmCalls } });
-    return new AgentBudget(operator ? operator.child(options) : new Budget(options), calls, false);
+    return new AgentBudget(operator ? operator.child({ caps }) : new Budget({ caps }), calls, false);
+  }
+
+  /** what sub-calls of the current turn are charged to */
+  get subAmounts(): Budget {
+    return this.#subAmounts;
   }
 
   /** For a sub-agent: everything that is left now, and never more than that. */
   child(): AgentBudget {
-    const { calls: _calls, ...caps } = this.amounts.snapshot().left;
+    const { calls: _calls, ...caps } = this.#subAmounts.snapshot().left;
     const { calls } = this.#subCalls.snapshot().left;
     const callOptions =
       calls === undefined ? { caps: {} } : { caps: { calls }, finalReserve: { calls: Math.min(1, calls) } };
-    const amounts = this.amounts.child({ caps, finalReserve: reserveOf(caps) });
+    const amounts = this.#subAmounts.child({ caps });
     return new AgentBudget(amounts, this.#subCalls.child(callOptions), true);
   }
 
@@ -53,8 +58,24 @@ export class AgentBudget {
     this.#subCalls.reserve(oneCall, { isFinal }).settle(oneCall);
   }
 
+  /**
+   * Before code runs: what its sub-calls may spend is what is left without a last turn and an extraction, or without one of them
+   * if there is not enough for both. Returns the cap that allows no turn after the next one.
+   */
+  keepLastTurn(worst: Amount): "tokens" | "usd" | undefined {
+    const { left } = this.amounts.snapshot();
+    const short = (["tokens", "usd"] as const).find((kind) => (left[kind] ?? Number.POSITIVE_INFINITY) < worst[kind]);
+    const without = (kind: "tokens" | "usd") => {
+      const [free, once] = [left[kind], worst[kind]];
+      if (free === undefined) return {};
+      return { [kind]: free >= 3 * once ? free - 2 * once : Math.max(0, free - once) };
+    };
+    this.#subAmounts = this.amounts.child({ caps: { ...without("tokens"), ...without("usd") } });
+    return short;
+  }
+
   get left(): Left {
-    const { tokens = null, usd = null } = this.amounts.snapshot().left;
+    const { tokens = null, usd = null } = this.#subAmounts.snapshot().left;
     return { calls: this.#subCalls.snapshot().left.calls ?? null, tokens, usd };
   }
 
@@ -74,13 +95,6 @@ export class AgentBudget {
 }
 
 const oneCall = { calls: 1, tokens: 0, usd: 0 } as const;
-
-function reserveOf(caps: { readonly tokens?: number; readonly usd?: number }) {
-  return {
-    ...(caps.tokens !== undefined && { tokens: Math.floor(caps.tokens * reservePart) }),
-    ...(caps.usd !== undefined && { usd: caps.usd * reservePart }),
-  };
-}
 
 const kindNames: Readonly<Record<BudgetKind, string>> = { calls: "sub-call", tokens: "token", usd: "money" };
 

@@ -1,5 +1,6 @@
 import { CodecellError } from "../../lib/errors.ts";
-import type { LmMessage, LmResponse } from "../../llm/client.ts";
+import type { LmMessage, LmRequest, LmResponse } from "../../llm/client.ts";
+import { priceOf, worstCase } from "../../llm/money/prices.ts";
 import { codeInReply } from "../prompt/code-in-reply.ts";
 import { cutOffText, ignoredText, lastTurnText, noCodeText, variablesText } from "../prompt/messages.ts";
 import { shownText } from "../prompt/shown-text.ts";
@@ -13,6 +14,10 @@ import { extractOutputs } from "./extract.ts";
 import { outcomeTexts } from "./outcome-text.ts";
 import { recorded } from "./tree.ts";
 
+/** Most text is ASCII; a byte is counted as a token. */
+const outputBytes = 1.5;
+/** for everything else in the message of a turn */
+const turnBytes = 1000;
 /** After a SUBMIT that was accepted, for code that keeps running in another thread. */
 const submitGraceMs = 2000;
 
@@ -25,6 +30,8 @@ export class AgentLoop {
   #feedback: string[];
   #errorsInRow = 0;
   #hasSucceeded = false;
+  /** the cap that allows no turn after the next one */
+  #exhausted: LimitKind | undefined;
 
   constructor(agent: AgentState, place: AgentPlace) {
     const { signature, limits, canRecurse } = agent;
@@ -53,9 +60,9 @@ export class AgentLoop {
   /** The reply of this turn. When the budget allows no further turn, this one becomes the last, from what is kept for it. */
   async #askWithin(): Promise<{ reply?: LmResponse; limit?: LimitKind }> {
     const { turn, limits } = this.#agent;
-    if (turn === limits.maxIters) {
+    if (turn === limits.maxIters || this.#exhausted !== undefined) {
       const { reply, exhausted } = await this.#ask(true);
-      return { ...(reply && { reply }), limit: exhausted ?? "turns" };
+      return { ...(reply && { reply }), limit: exhausted ?? this.#exhausted ?? "turns" };
     }
     const { reply, exhausted } = await this.#ask(false);
     if (reply || exhausted === undefined) return { ...(reply && { reply }) };
@@ -67,10 +74,7 @@ export class AgentLoop {
     const { tree, limits, budget, id: run, turn } = this.#agent;
     const line = turnLine(turn, limits.maxIters, budget.left, tree.leftMs);
     const text = [...this.#feedback, ...(isLast ? [lastTurnText] : []), line].join("\n\n");
-    const request = {
-      ...{ model: tree.options.rootModel, system: this.#system, maxTokens: limits.maxReplyTokens, cachePrefix: true },
-      messages: [...this.#messages, { role: "user", text } as const],
-    };
+    const request = this.#request(text);
     try {
       budget.takeTurn(isLast);
       const { signal } = this.#place;
@@ -84,6 +88,14 @@ export class AgentLoop {
       if (kind === undefined) throw error;
       return { exhausted: kind };
     }
+  }
+
+  #request(text: string): LmRequest {
+    const { tree, limits } = this.#agent;
+    return {
+      ...{ model: tree.options.rootModel, system: this.#system, maxTokens: limits.maxReplyTokens, cachePrefix: true },
+      messages: [...this.#messages, { role: "user", text }],
+    };
   }
 
   /** Runs the code of a reply, and prepares what the model sees next. */
@@ -107,6 +119,7 @@ export class AgentLoop {
   async #execute(code: string): Promise<CellRun> {
     const { id: run, turn, tree, limits } = this.#agent;
     const started = tree.options.now();
+    this.#keepLastTurn();
     const result = await this.#runUntilSubmitted(code);
     const shown = shownText(result.output, limits.maxOutputChars, result.outputChars);
     const ms = tree.options.now() - started;
@@ -125,6 +138,13 @@ export class AgentLoop {
       throw new CodecellError("cell_lost", "the code crashed its session, and the variables are lost");
     }
     return result;
+  }
+
+  /** Sub-calls must leave enough for a last turn. If there is not enough already, the next turn is the last. */
+  #keepLastTurn(): void {
+    const { tree, limits, budget } = this.#agent;
+    const request = this.#request("x".repeat(Math.ceil(limits.maxOutputChars * outputBytes) + turnBytes));
+    this.#exhausted = budget.keepLastTurn(worstCase(request, priceOf(request.model, tree.options.prices)));
   }
 
   /** The main thread ends with SUBMIT. Code that submits in another thread must not keep the agent waiting. */

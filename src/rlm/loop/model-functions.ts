@@ -75,7 +75,7 @@ async function ask(agent: AgentState, request: LmRequest, { signal }: CellCall):
   const { id: run, turn, tree, budget, subCalls } = agent;
   subCalls.total++;
   try {
-    const place = { run, turn, purpose: "sub", budget: budget.amounts, isFinal: false, signal } as const;
+    const place = { run, turn, purpose: "sub", budget: budget.subAmounts, isFinal: false, signal } as const;
     const { text, stop } = await tree.ask(request, place);
     if (stop === "refusal") throw new Error("the model refused to answer");
     if (stop === "max_tokens") {

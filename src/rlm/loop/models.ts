@@ -1,26 +1,8 @@
-import type { Budget } from "../../llm/budget/budget.ts";
-import type { LmRequest, LmResponse } from "../../llm/client.ts";
+import type { LmAnswer } from "../../llm/calls/call-event.ts";
+import type { CallOptions } from "../../llm/calls/gateway.ts";
+import type { LmRequest } from "../../llm/client.ts";
 
-export interface ModelCallOptions {
-  /** what the call is charged to, tokens and money */
-  readonly budget: Budget;
-  readonly signal: AbortSignal;
-  readonly purpose: "root" | "sub" | "extract";
-  /** the run that makes the call */
-  readonly parent: string;
-  /** whether the call may use what the budget keeps for the last turn */
-  readonly isFinal: boolean;
-}
-
-export interface ModelReply {
-  readonly response: LmResponse;
-  /** null: the model has no price */
-  readonly usd: number | null;
-  /** answered from the cache or the tape, at no cost */
-  readonly cached: boolean;
-}
-
-/** How the loop reaches models. It fails with `budget_exhausted` before anything is sent that the budget does not allow. */
+/** How the loop reaches models: an `LmGateway`, or a script in tests. A call that the budget does not allow is never sent. */
 export interface RlmModels {
-  complete(request: LmRequest, options: ModelCallOptions): Promise<ModelReply>;
+  complete(request: LmRequest, options: CallOptions): Promise<LmAnswer>;
 }

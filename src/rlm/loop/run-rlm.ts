@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import type { Budget } from "../../llm/budget/budget.ts";
+import type { Prices } from "../../llm/money/prices.ts";
 import { checkInputs } from "../signature/check-outputs.ts";
 import { signatureOf } from "../signature/ready-signatures.ts";
 import type { Signature } from "../signature/signature.ts";
@@ -31,7 +32,10 @@ export interface RlmOptions {
   readonly root: string;
   /** the model behind `llm_query`; default: the root's */
   readonly sub?: string;
+  /** usually an `LmGateway` */
   readonly models: RlmModels;
+  /** prices in addition to the built-in ones, as the gateway has them */
+  readonly prices?: Prices;
   readonly cell: RlmCell;
   readonly limits?: Partial<RlmLimits>;
   /** a budget that several runs share; the limits of this run apply inside it */
@@ -102,6 +106,7 @@ export function runRlm(options: RlmOptions): RlmRun {
       const tree = new Tree({
         ...{ models: options.models, rootModel: options.root, subModel: options.sub ?? options.root },
         ...{ deadlineMs: started + limits.maxWallMs, signal: controller.signal, now },
+        ...(options.prices && { prices: options.prices }),
         onEvent: (event) => {
           writer?.add(event);
           log.push(event);

@@ -145,7 +145,7 @@ async function askOnce({ agent, signature, names, call }: Subtask, cell: OwnedCe
     run,
     turn,
     purpose: "sub",
-    budget: agent.budget.amounts,
+    budget: agent.budget.subAmounts,
     isFinal: false,
     signal: call.signal,
   } as const;

@@ -1,11 +1,13 @@
-import { sha256 } from "../../audit/chain.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
+import type { CallOptions } from "../../llm/calls/gateway.ts";
 import type { LmRequest, LmResponse } from "../../llm/client.ts";
+import { type Prices, priceOf } from "../../llm/money/prices.ts";
+import { requestIdentity } from "../../llm/request-hash.ts";
 import { promptCharacters } from "../../llm/usage.ts";
 import { shownText } from "../prompt/shown-text.ts";
 import { addCosts, type Cost, noCost } from "../trajectory/cost.ts";
 import type { RlmEvent, RlmFact } from "../trajectory/event.ts";
-import type { ModelCallOptions, RlmModels } from "./models.ts";
+import type { RlmModels } from "./models.ts";
 
 /** How much of a text is recorded. The whole is never needed to follow a run, and prompts can be huge. */
 const recordedChars = 20_000;
@@ -26,6 +28,8 @@ export class TreeStopped extends Error {
 
 export interface TreeOptions {
   readonly models: RlmModels;
+  /** in addition to the built-in ones */
+  readonly prices?: Prices;
   readonly rootModel: string;
   readonly subModel: string;
   readonly deadlineMs: number;
@@ -35,7 +39,7 @@ export interface TreeOptions {
   readonly onEvent: (event: RlmEvent) => void;
 }
 
-type CallPlace = Omit<ModelCallOptions, "parent" | "signal"> & {
+type CallPlace = Omit<CallOptions, "parent" | "signal"> & { readonly isFinal: boolean } & {
   readonly run: string;
   readonly turn: number;
   readonly signal?: AbortSignal;
@@ -69,23 +73,24 @@ export class Tree {
     const call = `c${++this.#calls}`;
     this.record({
       ...{ type: "lm_request", run, turn, call, purpose, model: request.model, maxTokens: request.maxTokens },
-      hash: sha256(JSON.stringify(request)),
+      hash: requestIdentity(request).hash,
       promptChars: promptCharacters(request),
       prompt: recorded(request.messages.at(-1)?.text ?? ""),
     });
     const started = this.options.now();
     const ended = { type: "lm_response", run, turn, call } as const;
     try {
-      const reply = await this.options.models.complete(request, { budget, isFinal, signal, purpose, parent: run });
-      const { response, usd, cached } = reply;
-      const { text, stop, usage } = response;
+      const options = { budget, isFinal, signal, purpose, parent: run };
+      const { text, stop, usage, source, charged } = await this.options.models.complete(request, options);
+      const cached = source === "cache";
+      const usd = cached || priceOf(request.model, this.options.prices) !== undefined ? charged.usd : null;
       const ms = this.options.now() - started;
       this.record({ ...ended, status: "ok", text: recorded(text), stop, usage, usd, cached, ms });
       const cost = cached
         ? { ...noCost, cached: 1 }
         : { ...noCost, ...usage, calls: 1, usd: usd ?? 0, unpriced: usd === null ? 1 : 0 };
       this.#add(request.model, cost);
-      return response;
+      return { text, stop, usage };
     } catch (error) {
       const ms = this.options.now() - started;
       this.record({ ...ended, status: "failed", text: recorded(messageOf(error)), usd: null, cached: false, ms });

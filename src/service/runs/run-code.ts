@@ -1,6 +1,6 @@
 import { unlessAborted } from "../../lib/unless-aborted.ts";
+import { formatDuration } from "../../policy/format-units.ts";
 import { defaultLanguage, type Language } from "../../policy/languages.ts";
-import { formatDuration } from "../../policy/units.ts";
 import type { ToolRun } from "../../service/wire/tool-run.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { Sandbox } from "../sandbox.ts";

@@ -100,8 +100,8 @@ function turnBranch(turn: TurnNode, format: TrajectoryFormat): Branch {
 /** Failed calls are always shown: they are what a reader looks for. */
 function callBranches(calls: readonly CallNode[], { style, isFull }: TrajectoryFormat): Branch[] {
   if (isFull || calls.length <= short.calls) return calls.map((call) => callBranch(call, style));
-  const failed = calls.filter(({ response }) => response?.status === "failed");
-  const others = calls.filter(({ response }) => response?.status !== "failed");
+  const failed = calls.filter(({ response }) => response && response.status !== "ok");
+  const others = calls.filter(({ response }) => !response || response.status === "ok");
   const shown = [...others.slice(0, Math.max(1, short.calls - failed.length)), ...failed.slice(0, short.calls)];
   const more = calls.length - shown.length;
   return [
@@ -111,7 +111,13 @@ function callBranches(calls: readonly CallNode[], { style, isFull }: TrajectoryF
 }
 
 function callBranch({ request, response, cost, startMs, endMs }: CallNode, style: Style): Branch {
-  const state = !response ? " no answer" : response.status === "failed" ? " failed" : response.cached ? " cached" : "";
+  const state = !response
+    ? " no answer"
+    : response.status !== "ok"
+      ? ` ${response.status}`
+      : response.cached
+        ? " cached"
+        : "";
   const price = response?.cached ? "" : ` · ${tokensText(cost)} · ${moneyText(cost)}`;
   const answer = response === undefined || request.purpose === "root" ? "" : ` → ${oneLine(response.text)}`;
   const name = request.purpose === "extract" ? `extract ${request.model}` : request.model;

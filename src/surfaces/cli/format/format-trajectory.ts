@@ -25,6 +25,8 @@ interface Branch {
   readonly line: string;
   readonly style?: (text: string) => string;
   readonly below?: readonly Branch[];
+  /** a line of code or output: it has no mark of its own, so that it can be copied */
+  readonly isText?: true;
 }
 
 const short = { codeLines: 8, outputLines: 5, calls: 4 } as const;
@@ -132,15 +134,15 @@ function textLines(text: string, most = Number.POSITIVE_INFINITY): Branch[] {
   const hidden = lines.length - most;
   const shown = hidden > 0 ? lines.slice(0, most) : lines;
   return [
-    ...shown.map((line) => ({ line: safeLine(line) })),
-    ...(hidden > 0 ? [{ line: `… ${countText(hidden, "more line")}` }] : []),
+    ...shown.map((line) => ({ line: safeLine(line), isText: true as const })),
+    ...(hidden > 0 ? [{ line: `… ${countText(hidden, "more line")}`, isText: true as const }] : []),
   ];
 }
 
 function branchLines(branches: readonly Branch[], indent: string, width: number, isTop = false): string[] {
-  return branches.flatMap(({ line, style = (text) => text, below = [] }, index) => {
+  return branches.flatMap(({ line, style = (text) => text, below = [], isText }, index) => {
     const isLast = index === branches.length - 1;
-    const mark = isTop ? "" : isLast ? "└─ " : "├─ ";
+    const mark = isTop ? "" : isText ? "  " : isLast ? "└─ " : "├─ ";
     const room = Math.max(20, width - indent.length - mark.length);
     const next = isTop ? indent : `${indent}${isLast ? "   " : "│  "}`;
     return [`${indent}${mark}${style(cutTo(line, room))}`, ...branchLines(below, next, width)];

@@ -4,10 +4,15 @@ import { defineConfig } from "vitest/config";
 /** How long a test waits for what must come in the end. It ends a test that hangs, and promises nobody a speed. */
 const patience = { expect: { poll: { timeout: 30_000 } } };
 const cores = availableParallelism();
+/**
+ * Loading the modules again for each file costs a second of CPU time, and support modules probe every runner. Files leave no
+ * module state, environment variable or global changed.
+ */
+const shared = { isolate: false };
 /** One pass of each runner's contract: what `npm test` asks of real runtimes. */
 const contracts = ["test/contract/{process,srt,wasm}.test.ts"];
-/** They start a Docker of their own, with an image made of this machine's Python, to end or stop it or to compare it. */
-const ownDocker = ["test/containers/{cpython,faults,sessions}.test.ts"];
+/** They start a Docker of their own, with an image made of this machine's Python, to end or stop it. */
+const ownDocker = ["test/containers/{faults,sessions}.test.ts"];
 
 export default defineConfig({
   test: {
@@ -18,9 +23,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["src/**/*.test.ts", "test/*.test.ts"],
-          // Loading the modules again for each of 200 files costs more than all tests. Files of this project leave no
-          // module state, environment variable or global changed.
-          isolate: false,
+          ...shared,
           ...patience,
           testTimeout: 60_000,
           hookTimeout: 60_000,
@@ -31,6 +34,7 @@ export default defineConfig({
           name: "contract",
           // here container runners use the machine's own engines, where those have the image
           include: [...contracts, "test/containers/contract.test.ts"],
+          ...shared,
           ...patience,
           testTimeout: 180_000,
           hookTimeout: 180_000,
@@ -41,6 +45,7 @@ export default defineConfig({
           name: "runtime",
           include: ["test/{contract,parity,escape,fault,e2e,cpython}/**/*.test.ts", ...ownDocker],
           exclude: contracts,
+          ...shared,
           ...patience,
           testTimeout: 180_000,
           hookTimeout: 180_000,
@@ -53,6 +58,7 @@ export default defineConfig({
           exclude: ownDocker,
           globalSetup: "test/containers/setup.ts",
           maxWorkers: 1,
+          ...shared,
           ...patience,
           testTimeout: 240_000,
           hookTimeout: 240_000,

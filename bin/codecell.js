@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-const entrance = process.argv[2] === "mcp" ? "serve/mcp-entrance.js" : "main.js";
-const { main } = await import(`../dist/bundled/surfaces/cli/${entrance}`);
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
 
-process.exitCode = await main(process.argv.slice(2));
+const bundled = fileURLToPath(new URL("../dist/bundled", import.meta.url));
+const { launch } = createRequire(import.meta.url)(`${bundled}/surfaces/cli/launch/launch.cjs`);
+
+process.exitCode = await launch(process.argv.slice(2), bundled);

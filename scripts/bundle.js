@@ -1,5 +1,6 @@
 // The second half of a build: bundles what people start and import into dist/bundled, because Node needs 0.4 s to load
-// hundreds of small modules. Entries lie in dist/bundled as their sources lie in src; see docs/adr/0024.
+// hundreds of small modules. The command line becomes scripts, the library modules. Entries lie in dist/bundled as their sources
+// lie in src; see docs/adr/0024 and 0025.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,7 +11,9 @@ const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 const exported = Object.values(exports).flatMap((paths) => paths.default ?? []);
 const library = exported.map((path) => path.replace(/^\.\/dist\/bundled\/(.*)\.js$/, "$1"));
 const commandLine = ["surfaces/cli/main", "surfaces/cli/serve/mcp-entrance"];
-const mcpServer = "surfaces/cli/serve/mcp-serve";
+const mcpFront = "surfaces/cli/serve/mcp-serve";
+const mcpServer = "surfaces/mcp/stdio";
+const runCommand = "surfaces/cli/commands/run";
 const source = (entry) => join(root, "src", `${entry}.ts`);
 
 /**
@@ -19,26 +22,35 @@ const source = (entry) => join(root, "src", `${entry}.ts`);
  */
 const sharedChunks = [
   { name: "start", holds: ({ isBelow }) => isBelow(...commandLine) }, // every command
+  // what answers a client that only lists the tools of the MCP server; other commands share the first of them
+  { name: "common", holds: ({ isBelow }) => isBelow(mcpFront) && isBelow(runCommand) },
+  { name: "mcp-front", holds: ({ isBelow }) => isBelow(mcpFront) },
   { name: "zod", holds: ({ id }) => id.includes("/node_modules/zod/") },
   // what the MCP server needs before it opens a session; commands that open one share the first of them
-  { name: "service", holds: ({ isBelow }) => isBelow(mcpServer) && isBelow("index", "surfaces/cli/commands/run") },
+  { name: "service", holds: ({ isBelow }) => isBelow(mcpServer) && isBelow("index", runCommand) },
   { name: "mcp-sdk", holds: ({ id }) => id.includes("/node_modules/@modelcontextprotocol/server/") },
   { name: "tools", holds: ({ id, isBelow }) => isBelow(mcpServer) && id.startsWith(join(root, "src", "service")) },
   { name: "sessions", holds: ({ isBelow }) => isBelow("index") }, // everything that opens a session
-  { name: "run", holds: ({ isBelow }) => isBelow("surfaces/cli/commands/run") },
+  { name: "run", holds: ({ isBelow }) => isBelow(runCommand) },
   { name: "process-runner", holds: ({ isBelow }) => isBelow("runners/process/runner") },
   { name: "runners", holds: ({ isBelow }) => isBelow("runners/built-in-runners") },
 ];
 
+const esModules = { format: "esm", chunkFileNames: "chunks/[name].js" };
+/** V8's compiled code can be kept for scripts alone. Its files are named after these, so the names contain a hash. */
+const scripts = { format: "cjs", entryFileNames: "[name].cjs", chunkFileNames: "scripts/[name].[hash].cjs" };
+
 const modules = [
-  ...(await bundle([...library, ...commandLine], { groups: groupsOf(sharedChunks) })),
+  ...(await bundle(library, { ...esModules, codeSplitting: { groups: groupsOf(sharedChunks) } })),
+  ...(await bundle(commandLine, { ...scripts, codeSplitting: { groups: groupsOf(sharedChunks) } })),
+  ...(await bundle(["surfaces/cli/launch/launch"], { ...scripts, codeSplitting: false })),
   // One file of its own: the process that parses untrusted requests holds no code that it does not need.
-  ...(await bundle(["egress/process/proxy-process"], false)),
+  ...(await bundle(["egress/process/proxy-process"], { ...esModules, codeSplitting: false })),
 ];
 writeLicenses(modules);
 
 /** Writes the entries and their chunks. Returns the files that they were made of. */
-async function bundle(entries, codeSplitting) {
+async function bundle(entries, shape) {
   const build = await rolldown({
     cwd: root,
     input: Object.fromEntries(entries.map((entry) => [entry, source(entry)])),
@@ -50,11 +62,9 @@ async function bundle(entries, codeSplitting) {
   });
   const { output } = await build.write({
     dir: join(root, "dist", "bundled"),
-    format: "esm",
     comments: false, // a third of the text, which Node would read at every start
     sourcemap: true, // with the text of the sources, because the package does not contain src
-    chunkFileNames: "chunks/[name].js",
-    codeSplitting,
+    ...shape,
   });
   await build.close();
   return output.flatMap((chunk) => Object.keys(chunk.modules ?? {}));

@@ -14,8 +14,18 @@ const entries = [
   ...Object.values<{ types?: string }>(exports).flatMap(
     ({ types }) => /^\.\/dist\/(.*)\.d\.ts$/.exec(types ?? "")?.[1] ?? [],
   ),
-  ...["surfaces/cli/main", "surfaces/cli/serve/mcp-entrance", "egress/process/proxy-process"],
+  "egress/process/proxy-process",
 ];
+/** The command line, which is bundled as scripts. */
+const scripts = ["surfaces/cli/main", "surfaces/cli/serve/mcp-entrance", "surfaces/cli/launch/launch"];
+
+/** What the build asks for the list of tools. */
+const listing = {
+  "service/tools/toolset-name": 'export const toolsetNames = ["all"];\n',
+  "surfaces/mcp/front/listing":
+    "export const listingFile = (one: { structured: boolean }) => ['listing', one.structured, 'json'].join('.');\n",
+  "surfaces/mcp/make-listing": "export const makeListing = async () => ({});\n",
+};
 
 test("a build removes the output of a deleted source file", async () => {
   const project = await mkdtemp(join(tmpdir(), "codecell-build-"));
@@ -24,9 +34,13 @@ test("a build removes the output of a deleted source file", async () => {
       await cp(join(root, part), join(project, part), { recursive: true });
     }
     await symlink(join(root, "node_modules"), join(project, "node_modules"));
-    for (const entry of entries) {
+    for (const entry of [...entries, ...scripts]) {
       await mkdir(dirname(join(project, "src", entry)), { recursive: true });
       await writeFile(join(project, "src", `${entry}.ts`), `export const kept = ${JSON.stringify(entry)};\n`);
+    }
+    for (const [name, text] of Object.entries(listing)) {
+      await mkdir(dirname(join(project, "src", name)), { recursive: true });
+      await writeFile(join(project, "src", `${name}.ts`), text);
     }
     for (const place of ["dist/sessions", "dist/bundled/chunks"]) {
       await mkdir(join(project, place), { recursive: true });
@@ -41,17 +55,16 @@ test("a build removes the output of a deleted source file", async () => {
       .map(({ parentPath, name }) => relative(join(project, "dist"), join(parentPath, name)));
     expect(names.filter((name) => name.endsWith("gone.js"))).toEqual([]);
     // the bundler decides how it divides the code, and an entry that is only a reference to a chunk has no map
-    const isFree = (name: string) => /^bundled\/(?:chunks\/|.*\.map$)/.test(name);
-    const kinds = [
-      ["", "d.ts"],
-      ["", "js"],
-      ["", "js.map"],
-      ["bundled", "js"],
-    ] as const;
+    const isFree = (name: string) => /^bundled\/(?:chunks\/|scripts\/|.*\.map$)/.test(name);
+    const compiled = ["d.ts", "js", "js.map"];
     expect(names.filter((name) => !isFree(name)).sort()).toEqual(
       [
-        ...entries.flatMap((entry) => kinds.map(([place, kind]) => join(place, `${entry}.${kind}`))),
-        "bundled/LICENSES.txt",
+        ...[...entries, ...scripts, ...Object.keys(listing)].flatMap((entry) =>
+          compiled.map((kind) => `${entry}.${kind}`),
+        ),
+        ...entries.map((entry) => `bundled/${entry}.js`),
+        ...scripts.map((entry) => `bundled/${entry}.cjs`),
+        ...["bundled/LICENSES.txt", "bundled/listing.false.json", "bundled/listing.true.json"],
       ].sort(),
     );
   } finally {

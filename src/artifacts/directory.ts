@@ -2,6 +2,7 @@ import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { CodecellError } from "../lib/errors.ts";
+import { descriptorMountId } from "../lib/files/mountinfo.ts";
 
 /** Linux's O_PATH, which Node does not define: a descriptor of a location, without read permission. */
 const O_PATH = 0o10000000;
@@ -18,23 +19,36 @@ export class Directory implements AsyncDisposable {
   readonly #handle: FileHandle;
   readonly #base: string;
   readonly #isAnchored: boolean;
+  readonly #mounts: ReadonlySet<string> | undefined;
   readonly #opening = new Set<Promise<FileHandle>>();
   #closing: Promise<void> | undefined;
 
-  private constructor(handle: FileHandle, base: string, isAnchored: boolean) {
+  private constructor(
+    handle: FileHandle,
+    base: string,
+    { isAnchored, mounts }: { isAnchored: boolean; mounts: ReadonlySet<string> | undefined },
+  ) {
     this.#handle = handle;
     this.#base = base;
     this.#isAnchored = isAnchored;
+    this.#mounts = mounts;
   }
 
-  /** Opens a directory that the host chose. Links in its path are trusted, but its last component must not be a link. */
-  static async open(path: string, options: { anchored?: boolean } = {}): Promise<Directory> {
+  /**
+   * Opens a directory that the host chose. Links in its path are trusted, but its last component must not be a link. Entries on
+   * other mounts than `mounts` are refused; default: none are.
+   */
+  static async open(
+    path: string,
+    options: { anchored?: boolean; mounts?: ReadonlySet<string> | undefined } = {},
+  ): Promise<Directory> {
     if (constants.O_NOFOLLOW === undefined || constants.O_DIRECTORY === undefined)
       throw new CodecellError("internal", "this platform cannot open files without following links");
-    const { anchored = await hasDescriptorPaths() } = options;
+    const { anchored = await hasDescriptorPaths(), mounts } = options;
     const handle = await open(path, directoryFlags(anchored));
     try {
-      return new Directory(handle, anchored ? descriptorPath(handle) : await realpath(path), anchored);
+      const base = anchored ? descriptorPath(handle) : await realpath(path);
+      return new Directory(handle, base, { isAnchored: anchored, mounts });
     } catch (error) {
       await handle.close();
       throw error;
@@ -64,12 +78,23 @@ export class Directory implements AsyncDisposable {
   async openDirectory(name: string): Promise<Directory> {
     const handle = await this.#open(name, directoryFlags(this.#isAnchored));
     const base = this.#isAnchored ? descriptorPath(handle) : join(this.#base, name);
-    return new Directory(handle, base, this.#isAnchored);
+    return new Directory(handle, base, { isAnchored: this.#isAnchored, mounts: this.#mounts });
   }
 
   /** Opens an entry that is not a link. O_NONBLOCK: a pipe without a writer, or a lease, would block forever. */
   openFile(name: string, flags: number, mode?: number): Promise<FileHandle> {
     return this.#open(name, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY, mode);
+  }
+
+  /** What an entry is, without following a link. */
+  async lstat(name: string): Promise<Stats> {
+    if (this.#mounts === undefined) return lstat(this.entry(name));
+    const handle = await this.#open(name, O_PATH | constants.O_NOFOLLOW);
+    try {
+      return await handle.stat();
+    } finally {
+      await handle.close();
+    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -85,9 +110,10 @@ export class Directory implements AsyncDisposable {
 
   async #openVerified(path: string, flags: number, mode?: number): Promise<FileHandle> {
     const handle = await open(path, flags, mode);
-    if (this.#isAnchored) return handle;
+    if (this.#isAnchored && this.#mounts === undefined) return handle;
     try {
-      await this.#verify(path, handle);
+      if (!this.#isAnchored) await this.#verify(path, handle);
+      if (this.#mounts) await refuseOtherMount(handle, this.#mounts);
       return handle;
     } catch (error) {
       await handle.close();
@@ -125,6 +151,15 @@ export async function withDirectory<T>(
   } finally {
     if (directory !== root) await directory[Symbol.asyncDispose]();
   }
+}
+
+/** By the opened file and not by its path, which a program may rename meanwhile. */
+async function refuseOtherMount({ fd }: FileHandle, mounts: ReadonlySet<string>): Promise<void> {
+  const mount = await descriptorMountId(fd);
+  if (mount !== undefined && mounts.has(mount)) return;
+  throw new CodecellError("file_refused", "the file is on a bind mount in the workspace, or on a later mount", {
+    hint: "copy it into the workspace",
+  });
 }
 
 function directoryFlags(anchored: boolean): number {

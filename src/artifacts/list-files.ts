@@ -1,5 +1,4 @@
 import { type Dir, type Dirent, opendir } from "node:fs";
-import { lstat } from "node:fs/promises";
 import { promisify } from "node:util";
 import { foldName } from "../policy/paths/glob.ts";
 import { artifactNameProblem } from "./artifact-name.ts";
@@ -177,7 +176,7 @@ async function factsOf(root: Directory, paths: readonly string[]): Promise<FileF
   for (const [parent, list] of names) {
     const ask = (directory: Directory) =>
       inBatches(list, 64, async (name) => {
-        const found = await lstat(directory.entry(name)).catch(() => undefined);
+        const found = await directory.lstat(name).catch(() => undefined);
         if (!found?.isFile()) return;
         facts.set(parent + name, { path: parent + name, size: found.size, modifiedMs: Math.floor(found.mtimeMs) });
       });

@@ -53,6 +53,8 @@ export interface WorkspaceFilesOptions {
   /** matches denied files; default: the built-in list. Use `denyNothing` for a workspace that only a cell has written. */
   readonly deny?: FileDeny;
   readonly limits?: Partial<WalkLimits>;
+  /** ids of the mounts whose files are accessed, of `visibleMounts`; default: all */
+  readonly mounts?: ReadonlySet<string> | undefined;
 }
 
 const defaultReadBytes = 64 * 2 ** 20;
@@ -63,7 +65,7 @@ export const denyNothing = (): undefined => undefined;
 
 /** Opens a workspace by its real path on the host. */
 export async function openWorkspaceFiles(root: string, options: WorkspaceFilesOptions = {}): Promise<WorkspaceFiles> {
-  const directory = await Directory.open(root).catch((cause: unknown) => {
+  const directory = await Directory.open(root, { mounts: options.mounts }).catch((cause: unknown) => {
     if (cause instanceof CodecellError) throw cause;
     const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT";
     throw new CodecellError(isMissing ? "file_missing" : "file_refused", "the workspace cannot be opened", {
@@ -91,7 +93,7 @@ class OpenWorkspace implements WorkspaceFiles {
 
   stat(path: string): Promise<FileFacts> {
     return this.#reach(path, async (directory, name) => {
-      const found = await lstat(directory.entry(name));
+      const found = await directory.lstat(name);
       if (!found.isFile())
         throw new CodecellError("file_refused", `${printable(path, 200)} is not a regular file`, {
           hint: "name a regular file",

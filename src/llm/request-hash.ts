@@ -26,9 +26,16 @@ export function requestParts(request: LmRequest): RequestParts {
   };
 }
 
-/** The identity of a request: equal for equal models, parameters and messages, and for nothing else. */
-export function requestHash(request: LmRequest): string {
-  return hashOf(requestParts(request));
+/** A hash that is equal for equal models, parameters and messages, and for nothing else; and what it is made of. */
+export interface RequestIdentity {
+  readonly hash: string;
+  readonly parts: RequestParts;
+}
+
+/** Takes milliseconds for a large prompt: make it once per call. */
+export function requestIdentity(request: LmRequest): RequestIdentity {
+  const parts = requestParts(request);
+  return { hash: hashOf(parts), parts };
 }
 
 export function hashOf(value: unknown): string {

@@ -1,10 +1,10 @@
+import { formatDuration, formatSize } from "./format-units.ts";
 import { showHostPattern } from "./network/host-pattern.ts";
 import { everyHost } from "./network/inspect.ts";
 import { showSecret } from "./network/net-secrets.ts";
 import { showRequestRule } from "./network/request-rule.ts";
 import { builtinDeny } from "./paths/builtin-deny.ts";
 import type { Policy, PolicyInput } from "./schema.ts";
-import { formatDuration, formatSize } from "./units.ts";
 
 type Sections = Required<Omit<PolicyInput, "version" | "env" | "overrides">>;
 type Keys<Section> = Section extends object ? Extract<keyof Section, string> : never;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { duration, formatDuration, formatSize, size, suggestDuration, suggestSize } from "./units.ts";
+import { formatDuration, formatSize } from "./format-units.ts";
+import { duration, size, suggestDuration, suggestSize } from "./units.ts";
 
 describe("unit conversion", () => {
   test.each([

@@ -4,6 +4,8 @@ import { CodecellError } from "../lib/errors.ts";
 import type { RunResult } from "../sessions/runs/run.ts";
 import type { Session } from "../sessions/session.ts";
 import { KeptOutput } from "./output/kept-output.ts";
+import type { ModelSource } from "./rlm/model-source.ts";
+import type { SandboxModels } from "./rlm/sandbox-models.ts";
 import { RunRegistry, type RunRegistryOptions } from "./runs/run-registry.ts";
 import { SeenOutput } from "./runs/seen-output.ts";
 import type { Sessions } from "./tenants/tenant-sessions.ts";
@@ -30,6 +32,10 @@ export interface SandboxOptions {
   readonly onPython?: (python: PythonFacts) => void;
   /** Is called before each run of a tool, such as to give the session functions of the host. */
   readonly prepareRun?: (session: Session) => Promise<void>;
+  /** the operator's models, for code and sub-agents; absent: there are none */
+  readonly models?: ModelSource | undefined;
+  /** directory for the trajectories of sub-agents; absent: they are not recorded */
+  readonly trajectories?: string | undefined;
   /** functions of the host that programs may call; undefined: none, or not known yet */
   readonly functions?: () => FunctionFacts | undefined;
   /** whether the caller is someone other than the operator, so errors must not reveal anything about the host */
@@ -57,9 +63,10 @@ export class Sandbox implements AsyncDisposable {
   readonly digests = new HashCache();
   /** Is told once what the interpreter has @internal */
   onPython: SandboxOptions["onPython"];
-  /** Call it before each run @internal */
-  readonly prepareRun: (session: Session) => Promise<void>;
   readonly #links: SandboxOptions["links"];
+  readonly #prepare: SandboxOptions["prepareRun"];
+  readonly #modelSource: ModelSource | undefined;
+  readonly #trajectories: string | undefined;
   readonly #open: () => Promise<Sessions>;
   readonly #ownsSessions: boolean;
   readonly #handles = new WeakMap<RunResult, string>();
@@ -69,13 +76,16 @@ export class Sandbox implements AsyncDisposable {
   #opening: Promise<Sessions> | undefined;
   #defaultId: string | undefined;
   #defaultOpening: Promise<Session> | undefined;
+  #models: Promise<SandboxModels> | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(options: SandboxOptions, artifactsChanged = () => {}) {
     this.#open = options.open;
     this.#ownsSessions = options.ownsSessions ?? true;
     this.projectDir = options.projectDir;
-    this.prepareRun = options.prepareRun ?? (async () => {});
+    this.#prepare = options.prepareRun;
+    this.#modelSource = options.models;
+    this.#trajectories = options.trajectories;
     this.#links = options.links;
     this.onPython = options.onPython;
     this.runs = new RunRegistry(options.runs);
@@ -101,6 +111,29 @@ export class Sandbox implements AsyncDisposable {
       },
     );
     return this.#opening;
+  }
+
+  /** Gives a session what its code may call. Call it before each run. */
+  async prepareRun(session: Session): Promise<void> {
+    await this.#prepare?.(session);
+    if (this.#modelSource && session.policy.llm.models.length > 0) await (await this.models()).prepare(session);
+  }
+
+  /** Models for code and sub-agents. Throws `model_unavailable` if the operator has set up none. */
+  async models(): Promise<SandboxModels> {
+    const source = this.#modelSource;
+    if (!source) {
+      throw new CodecellError("model_unavailable", "no model is set up here", {
+        hint: "set CODECELL_MODEL and a key in the environment of codecell, and llm.models in the policy",
+      });
+    }
+    this.#models ??= this.#openModels(source);
+    return this.#models;
+  }
+
+  async #openModels(source: ModelSource): Promise<SandboxModels> {
+    const { SandboxModels } = await import("./rlm/sandbox-models.ts");
+    return new SandboxModels(source, await this.sessions(), this.#trajectories);
   }
 
   /** The session with this id; `new` starts another one, and no id means the default session. */
@@ -172,6 +205,7 @@ export class Sandbox implements AsyncDisposable {
   async #close(): Promise<void> {
     const sessions = await this.#opening?.catch(() => undefined);
     if (!sessions) return;
+    await (await this.#models?.catch(() => undefined))?.[Symbol.asyncDispose]();
     // A session cannot be saved while code runs in it.
     const running = this.runs.list().filter(({ status }) => status === "running");
     for (const { runId } of running) this.runs.cancel(runId, { graceMs: shutdownGraceMs });

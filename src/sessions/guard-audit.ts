@@ -2,6 +2,7 @@ import { realpath } from "node:fs/promises";
 import { dirname } from "node:path";
 import { auditDirectory } from "../audit/chain-files.ts";
 import { CodecellError } from "../lib/errors.ts";
+import { compiledCodeDirectory } from "../lib/files/compiled-code.ts";
 import { writableHostPaths } from "../policy/paths/host-grants.ts";
 import { isBelow } from "../policy/paths/host-path.ts";
 import type { Policy } from "../policy/schema.ts";
@@ -14,6 +15,11 @@ export async function guardAudit(policy: Policy, stateDir: string): Promise<void
 /** The same for a log: a program that can write there forges messages, or replaces the log by a link. */
 export async function guardLog(policy: Policy, file: string): Promise<void> {
   await refuseOverlap(policy, "the log", file, "log file");
+}
+
+/** The attack: a program writes into the compiled code of the command line, which the next command runs outside the cell. */
+export async function guardCompiledCode(policy: Policy, directory = compiledCodeDirectory()): Promise<void> {
+  if (directory !== undefined) await refuseOverlap(policy, "codecell's own code", directory, "XDG_RUNTIME_DIR");
 }
 
 async function refuseOverlap(policy: Policy, what: string, path: string, place: string): Promise<void> {

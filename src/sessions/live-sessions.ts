@@ -1,5 +1,6 @@
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
+import { visibleMounts } from "../artifacts/visible-mounts.ts";
 import { denyNothing, openWorkspaceFiles, type WorkspaceFiles } from "../artifacts/workspace-files.ts";
 import { type Audit, silentAudit } from "../audit/audit.ts";
 import { type EgressOptions, EgressProcess } from "../egress/process/egress-process.ts";
@@ -236,7 +237,8 @@ export class LiveSessions implements AsyncDisposable {
     const { fs } = this.policy;
     if (fs.workspace) {
       const root = await realpath(fs.workspace);
-      return openWorkspaceFiles(root, { deny: denyMatcher(fs.deny).below(root) });
+      const mounts = await visibleMounts(root);
+      return openWorkspaceFiles(root, { deny: denyMatcher(fs.deny).below(root), mounts });
     }
     if (!own || !runner.takesWorkspace) return undefined;
     return openWorkspaceFiles(await realpath(join(own.root, own.name)), { deny: denyNothing });

@@ -73,6 +73,34 @@ export async function converse(
   return { seen, offered, definitions, briefing, printed: printed.result };
 }
 
+/**
+ * Plays several scripts in one conversation, one after the other. Each turn gets the results of its own script. `last` is the
+ * model's last message, given all results.
+ */
+export async function converseAll<Name extends string>(
+  home: ClaudeHome,
+  scripts: Readonly<Record<Name, readonly Turn[]>>,
+  last: (seen: readonly SeenResult[]) => string = () => "That was all.",
+): Promise<Conversation & { readonly seenIn: (script: Name) => readonly SeenResult[] }> {
+  const names = Object.keys(scripts) as Name[];
+  /** how many results there were before each script */
+  const before = new Map<Name, number>();
+  const turns = names.flatMap((name) =>
+    scripts[name].map((turn, at): Turn => {
+      return (seen) => {
+        if (at === 0) before.set(name, seen.length);
+        return turn(seen.slice(before.get(name)));
+      };
+    }),
+  );
+  const talk = await converse(home, [...turns, last]);
+  const seenIn = (script: Name) => {
+    const next = names[names.indexOf(script) + 1];
+    return talk.seen.slice(before.get(script), next && before.get(next));
+  };
+  return { ...talk, seenIn };
+}
+
 /** A call to a tool of this server. */
 export function call(tool: string, input: Record<string, unknown>): ToolUse {
   return { name: `mcp__codecell__${tool}`, input };

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { estimateTokens } from "../../src/service/output/estimate-tokens.ts";
-import { type ClaudeHome, type Conversation, call, converse, idIn, newClaudeHome, textOf } from "./claude-code.ts";
+import { type ClaudeHome, call, converseAll, idIn, newClaudeHome, textOf } from "./claude-code.ts";
 import { lacking } from "./lacking.ts";
-import type { SeenResult, ToolUse } from "./scripted-messages-api.ts";
+import type { SeenResult, ToolUse, Turn } from "./scripted-messages-api.ts";
 
 /** One outcome of a run as a model meets it: the calls that it takes, and what each of them shows. */
 interface Outcome {
@@ -123,30 +123,27 @@ const outcomes: readonly Outcome[] = [
 
 describe.skipIf(await lacking("claude", "process runner"))("what a model in Claude Code sees", () => {
   let home: ClaudeHome;
-  let talk: Conversation;
-  /** the results of each outcome, by its name */
-  const results = new Map<string, readonly SeenResult[]>();
+  let talk: Awaited<ReturnType<typeof converseAll>>;
 
   beforeAll(async () => {
     home = await newClaudeHome();
     // One conversation for all: starting Claude Code takes longer than all the calls.
-    let first = 0;
-    const turns = outcomes.flatMap(({ calls }) => {
-      const start = first;
-      first += calls.length;
-      return calls.map((make) => (seen: readonly SeenResult[]) => [make(seen.slice(start))]);
-    });
-    talk = await converse(home, turns);
-    let next = 0;
-    for (const { name, calls } of outcomes) {
-      results.set(name, talk.seen.slice(next, next + calls.length));
-      next += calls.length;
-    }
+    const scripts = outcomes.map(
+      ({ name, calls }) =>
+        [
+          name,
+          calls.map(
+            (make): Turn =>
+              (own) => [make(own)],
+          ),
+        ] as const,
+    );
+    talk = await converseAll(home, Object.fromEntries(scripts));
   });
   afterAll(() => home[Symbol.asyncDispose]());
 
   test.each(outcomes)("$name: the text and at most $tokens tokens", ({ name, shows, tokens, images = 0 }) => {
-    const seen = results.get(name) ?? [];
+    const seen = talk.seenIn(name);
     const texts = seen.map(textOf);
     expect(texts.map(steady)).toEqual(
       shows.map((shown) => (typeof shown === "string" ? shown : expect.stringMatching(shown))),

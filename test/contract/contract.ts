@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { CodecellError } from "../../src/lib/errors.ts";
 import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
@@ -149,6 +149,7 @@ export async function runnerContract(
 
       test("sees the policy's environment and nothing else of the host's", async () => {
         process.env.CODECELL_CANARY = "planted";
+        onTestFinished(() => void delete process.env.CODECELL_CANARY);
         const result = await run("import os\nprint(os.environ['GREETING'], 'CODECELL_CANARY' in os.environ)");
         expect(result.stdout).toBe("hello False\n");
       });

@@ -1,8 +1,9 @@
 import { readdirSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Codecell } from "../../src/sessions/codecell.ts";
+import type { Session } from "../../src/sessions/session.ts";
 import { newStateDir, removeStateDir, runIn } from "../support/managers.ts";
 import { hasSrtPackage, testedSrtRunner } from "../support/srt.ts";
 import { isMissing, type Tier, testsContainersOnly, tiers } from "../support/tiers.ts";
@@ -26,31 +27,34 @@ for (const { name, make, skip } of runners.filter(({ name }) => name !== "wasm")
   describe.skipIf(skip)(`a workspace over proc.disk on ${name}`, () => {
     let stateDir: string;
     let codecell: Codecell;
-    beforeEach(async () => {
+    let session: Session;
+    beforeAll(async () => {
       stateDir = await newStateDir();
       codecell = await Codecell.open({ policy, runners: [make()], stateDir });
     });
-    afterEach(async () => {
-      await codecell[Symbol.asyncDispose]();
+    afterAll(async () => {
+      await codecell?.[Symbol.asyncDispose]();
       await removeStateDir(stateDir);
     });
+    beforeEach(async () => {
+      session = await codecell.session();
+    });
+    afterEach(() => session.close({ forget: true }));
 
-    /** A session whose last cell is gone and whose files are over the limit. */
-    async function overLimit(mebibytes = 6) {
-      const session = await codecell.session("full");
+    /** Takes the session's cell away, and makes its files larger than the limit. */
+    async function overLimit(sizes = [1, 1, 1, 1, 1, 1]) {
       await runIn(session, "x = 1");
       await session.managed.cell.release();
-      const [workspace = ""] = readdirSync(join(stateDir, "workspaces"));
-      for (let count = 0; count < mebibytes; count++) {
-        await writeFile(join(stateDir, "workspaces", workspace, `old${count}`), Buffer.alloc(mebibyte, 1), {
-          mode: 0o666,
-        });
+      const [workspace = "", ...others] = readdirSync(join(stateDir, "workspaces"));
+      expect(others).toEqual([]);
+      for (const [at, size] of sizes.entries()) {
+        const path = join(stateDir, "workspaces", workspace, `old${at}`);
+        await writeFile(path, Buffer.alloc(size * mebibyte, 1), { mode: 0o666 });
       }
-      return session;
     }
 
     test("starts: its files can be listed, read and deleted, and it can be reset", async () => {
-      const session = await overLimit();
+      await overLimit();
       const first = await runIn(session, "1 + 1");
       expect(first).toMatchObject({ status: "ok", value: "2", state: "kept" });
       expect(first.notes).toContainEqual(expect.stringMatching(/more than proc\.disk \(4MiB\); delete files/));
@@ -62,7 +66,7 @@ for (const { name, make, skip } of runners.filter(({ name }) => name !== "wasm")
     });
 
     test("can be cleared by code", async () => {
-      const session = await overLimit();
+      await overLimit();
       expect(await runIn(session, "import os\nfor n in range(6): os.remove(f'old{n}')")).toMatchObject({
         status: "ok",
       });
@@ -70,7 +74,7 @@ for (const { name, make, skip } of runners.filter(({ name }) => name !== "wasm")
     });
 
     test("a run that makes it larger ends, and the result says what was lost and what to do", async () => {
-      const session = await overLimit();
+      await overLimit();
       const { state, notes } = await runIn(session, write("new", 2));
       expect(state).toBe("lost");
       expect(notes.join("\n")).toMatch(/its files exceed proc\.disk \(4MiB\)[\s\S]*delete files/);
@@ -78,7 +82,6 @@ for (const { name, make, skip } of runners.filter(({ name }) => name !== "wasm")
     });
 
     test("a run that fills it says so, and never that all is well", async () => {
-      const session = await codecell.session("filler");
       const filled = await runIn(session, `x = 1\n${write("new", 6)}`);
       expect(filled.notes.join("\n")).toMatch(/proc\.disk \(4MiB\)/);
       const next = await runIn(session, "x");
@@ -90,19 +93,18 @@ for (const { name, make, skip } of runners.filter(({ name }) => name !== "wasm")
     });
 
     test("far over the limit is read-only, until files are deleted from outside", async () => {
-      const session = await overLimit(262);
+      await overLimit([130, 130, 1, 1]);
       const refused = await runIn(session, "open('small', 'w').write('x')");
       expect(refused).toMatchObject({ status: "error", error: { message: expect.stringMatching(/Read-only|denied/) } });
       expect(refused.notes).toContainEqual(expect.stringMatching(/read-only; delete files/));
       await expect(session.upload("more", Buffer.from("x"))).rejects.toMatchObject({ code: "too_large" });
-      for (let number = 0; number < 260; number++) await session.removeFile(`old${number}`);
+      for (const large of ["old0", "old1"]) await session.removeFile(large);
       const written = await runIn(session, "open('small', 'w').write('fits')");
       expect(written).toMatchObject({ status: "ok" });
       expect(written.notes.join("\n")).not.toContain("proc.disk");
     });
 
     test("takes no upload beyond the limit, but one that replaces a file of its size", async () => {
-      const session = await codecell.session("uploads");
       await session.upload("a", Buffer.alloc(3 * mebibyte, 1));
       await expect(session.upload("b", Buffer.alloc(2 * mebibyte, 1))).rejects.toMatchObject({
         code: "too_large",

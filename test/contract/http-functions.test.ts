@@ -64,6 +64,35 @@ describe.skipIf(skipsProcess)("functions of an HTTP client", () => {
     expect(await (await send(client, "GET", "calls")).json()).toEqual({ calls: [] });
   });
 
+  test("a function of kind submit ends the run once it is answered, and the variables stay", async () => {
+    const submit = { name: "SUBMIT", description: "Ends the run.", kind: "submit" };
+    const input = { type: "object", properties: { answer: {} }, required: ["answer"] };
+    await send(client, "PUT", "functions", { functions: [{ ...submit, input }] });
+    const result = client.run("s", "x = 5\nprint('before')\nSUBMIT(answer={'n': x})\nprint('after')");
+    const [call] = await calls();
+    expect(call).toMatchObject({ name: "SUBMIT", arguments: { answer: { n: 5 } } });
+    await send(client, "POST", `calls/${call.call}`, { value: null });
+    expect((await result).json).toMatchObject({ status: "ok", state: "kept", exit_code: 0, stdout: "before\n" });
+    expect((await client.run("s", "x")).json.value).toBe("5");
+  });
+
+  test("a schema with additionalProperties makes a function that takes any keyword argument", async () => {
+    const input = {
+      type: "object",
+      properties: { a: { type: "integer" } },
+      required: ["a"],
+      additionalProperties: true,
+    };
+    await send(client, "PUT", "functions", { functions: [{ name: "open_one", description: "Anything.", input }] });
+    const result = client.run("s", "open_one(1, b='two', c=[3])");
+    const [call] = await calls();
+    expect(call).toMatchObject({ arguments: { a: 1, b: "two", c: [3] } });
+    await send(client, "POST", `calls/${call.call}`, { value: "done" });
+    expect((await result).json.value).toBe("'done'");
+    await send(client, "PUT", "functions", { functions: [price] });
+    expect((await client.run("s", "price('fig', b=1)")).json.error).toMatchObject({ type: "TypeError" });
+  });
+
   test("a declaration that no program could use is refused and changes nothing", async () => {
     await send(client, "PUT", "functions", { functions: [price] });
     for (const bad of [

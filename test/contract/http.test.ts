@@ -127,6 +127,7 @@ describe.skipIf(skipsProcess)("the HTTP service", () => {
       const run = await start("import sys, time\nprint(sys.stdin.read())\ntime.sleep(30)");
       expect((await client.fetch(run.stdin, { method: "PUT", body: "one" })).status).toBe(200);
       expect((await client.fetch(run.stdin, { method: "PUT", body: "two" })).status).toBe(400);
+      await expect.poll(async () => (await client.call("GET", run.path)).json.stdout).toBe("one\n");
       await client.call("POST", `${run.path}/cancel`);
       expect(await run.result()).toMatchObject({ status: "cancelled", stdout: "one\n" });
     });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { SandboxRunner } from "../../src/runners/runner.ts";
 import type { Missing } from "../contract/required.ts";
+import type { BareMachine } from "./bare-machine.ts";
 import { type Comparison, compareOutcomes, type Outcomes } from "./compare.ts";
 import { type CellKind, differences } from "./differences.ts";
 import type { TestModule } from "./modules.ts";
@@ -12,15 +13,16 @@ export interface CpythonCell {
   /** starts what the cell needs, and says how to make its runner */
   readonly prepare: () => Promise<() => SandboxRunner>;
   readonly modules: readonly TestModule[];
+  readonly bareMachine: BareMachine;
   /** true: this machine cannot start such a cell, and that has been reported */
   readonly isMissing: boolean;
 }
 
 /** CPython's own tests in a cell, compared with the bare machine. */
-export async function describeCpython({ kind, title, prepare, modules, isMissing }: CpythonCell): Promise<void> {
+export async function describeCpython({ kind, title, modules, ...cell }: CpythonCell): Promise<void> {
   const tests = await findCpythonTests();
   if (tests === undefined) console.warn(`skipped: ${missing.reason}. To bring them: ${missing.hint}`);
-  const options = tests === undefined ? { skip: true, meta: { missing } } : isMissing ? { skip: true } : {};
+  const options = tests === undefined ? { skip: true, meta: { missing } } : cell.isMissing ? { skip: true } : {};
   const listed = differences.filter((one) => one.in.includes(kind));
 
   describe(title, options, () => {
@@ -28,8 +30,8 @@ export async function describeCpython({ kind, title, prepare, modules, isMissing
       "gives CPython's own tests the outcomes of the bare machine, except for listed differences",
       async ({ skip }) => {
         if (tests === undefined) return;
-        const make = await prepare();
-        const first = await runBoth(tests, modules, make);
+        const make = await cell.prepare();
+        const first = await runBoth(make, cell.bareMachine.outcomes(tests, modules), tests, modules);
         if (first === undefined) return skip(`the cell's Python is not ${tests.version}, which the tests are for`);
         expect(silentModules(modules, first.bare), "modules of which nothing passes on the bare machine").toEqual([]);
         const found = await withoutChance(tests, first, make);
@@ -47,13 +49,14 @@ export async function describeCpython({ kind, title, prepare, modules, isMissing
   }
 
   async function runBoth(
+    make: () => SandboxRunner,
+    onBareMachine: Promise<Outcomes>,
     tests: CpythonTests,
     which: readonly TestModule[],
-    make: () => SandboxRunner,
   ): Promise<Both | undefined> {
     await using runner = make();
-    const [bare, cell] = await Promise.all([runBare(tests, which), runInCell(tests, which, runner)]);
-    return cell && { bare, cell };
+    const [bare, inCell] = await Promise.all([onBareMachine, runInCell(tests, which, runner)]);
+    return inCell && { bare, cell: inCell };
   }
 
   /** Many of these tests measure time and fail by chance on a busy machine: a difference counts if it occurs twice. */
@@ -62,7 +65,7 @@ export async function describeCpython({ kind, title, prepare, modules, isMissing
     const suspects = modules.filter(({ module }) => found.unexpected.some(({ test }) => test.startsWith(`${module}.`)));
     if (suspects.length === 0) return found;
     console.warn(`CPython's tests: again ${JSON.stringify(found.unexpected)}`);
-    const second = await runBoth(tests, suspects, make);
+    const second = await runBoth(make, runBare(tests, suspects), tests, suspects);
     const again = second && compareOutcomes(second.bare, second.cell, listed).unexpected.map((one) => one.test);
     return { ...found, unexpected: found.unexpected.filter((one) => again?.includes(one.test) ?? true) };
   }

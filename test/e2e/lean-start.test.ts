@@ -1,6 +1,9 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -8,27 +11,26 @@ import { expect, test } from "vitest";
 import { launcher, root, stateHome } from "./codecell-process.ts";
 import { newTestDirectories, removeTestDirectories } from "./mcp-client.ts";
 
-const hooks = `
-import { writeSync } from "node:fs";
-export async function load(url, context, next) {
-  writeSync(2, "loaded " + url + "\\n");
-  return next(url, context);
-}`;
-const watching = `
-import { register } from "node:module";
-register("data:text/javascript," + ${JSON.stringify(encodeURIComponent(hooks))});`;
+/** Node writes the names of all scripts and modules that V8 has seen into this directory. */
+async function watched<Result>(program: (env: NodeJS.ProcessEnv) => Promise<Result>): Promise<[string[], Result]> {
+  const directory = await mkdtemp(join(tmpdir(), "codecell-loaded-"));
+  try {
+    const result = await program({ ...process.env, XDG_STATE_HOME: stateHome, NODE_V8_COVERAGE: directory });
+    const reports = (await readdir(directory)).map((name) => readFileSync(join(directory, name), "utf8"));
+    const urls = reports.flatMap((text) => (JSON.parse(text) as { result: { url: string }[] }).result);
+    return [urls.flatMap(({ url }) => sourcesOf(url)), result];
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
 
-const preload = `data:text/javascript,${encodeURIComponent(watching)}`;
-
-/** The modules that a server loads for a client that only lists its tools. */
-async function loadedByProbe(): Promise<string[]> {
+/** Starts a server for a client that only lists its tools. */
+async function probe(env: NodeJS.ProcessEnv): Promise<void> {
   const directories = await newTestDirectories();
   try {
-    const args = ["--import", preload, launcher, "mcp", "--state-dir", directories.state];
-    const child = spawn(process.execPath, args, { cwd: directories.project });
+    const args = [launcher, "mcp", "--state-dir", directories.state];
+    const child = spawn(process.execPath, args, { cwd: directories.project, env });
     const exited = once(child, "exit");
-    const loaded: string[] = [];
-    createInterface(child.stderr).on("line", (line) => loaded.push(...sourcesOf(line)));
     const answers = createInterface(child.stdout)[Symbol.asyncIterator]();
     const ask = async (message: object) => {
       child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
@@ -39,34 +41,31 @@ async function loadedByProbe(): Promise<string[]> {
     expect((await ask({ id: 2, method: "tools/list" })).tools.length).toBeGreaterThan(10);
     child.stdin.end();
     await exited;
-    return loaded;
   } finally {
     await removeTestDirectories(directories);
   }
 }
 
-/** The sources that are in a loaded bundle, from its map. */
-function sourcesOf(line: string): string[] {
-  const [, url] = /^loaded (file:.*\/dist\/bundled\/.*)$/.exec(line) ?? [];
-  const map = url === undefined ? "" : `${fileURLToPath(url)}.map`;
-  if (url === undefined || !existsSync(map)) return [line]; // helpers of the compiler have no map
-  const { sources } = JSON.parse(readFileSync(map, "utf8")) as { sources: string[] };
-  return sources.map((source) => new URL(source, url).pathname);
+/** The sources that are in a bundle, from its map. */
+function sourcesOf(url: string): string[] {
+  const path = url.startsWith("file:") ? fileURLToPath(url) : url;
+  if (!path.includes("/dist/bundled/") || !existsSync(`${path}.map`)) return [url]; // helpers of the compiler have no map
+  const { sources } = JSON.parse(readFileSync(`${path}.map`, "utf8")) as { sources: string[] };
+  return sources.map((source) => join(path, "..", source));
 }
 
-test("an MCP client that only lists tools does not make the server load the code that runs programs", async () => {
-  const loaded = await loadedByProbe();
-  expect(loaded.filter((line) => line.includes("/src/service/tools/")).length).toBeGreaterThan(10);
+test("an MCP client that only lists tools does not make the server load a dependency, or what runs programs", async () => {
+  const [loaded] = await watched(probe);
+  expect(loaded.filter((line) => line.endsWith("/src/surfaces/mcp/front/front.ts"))).toHaveLength(1);
   const heavy =
-    /\/src\/(?:runners|kernel|policy\/schema|sessions\/(?:codecell|session)|service\/(?:sandbox|runs\/run-registry))|\/(?:yaml|pyodide|hono)\//;
+    /\/src\/(?:runners|kernel|policy\/schema|sessions|service\/(?:sandbox|runs))|\/src\/surfaces\/mcp\/server|\/node_modules\//;
   expect(loaded.filter((line) => heavy.test(line))).toEqual([]);
 });
 
 /** The sources that Node loads for a program. */
 async function loadedBy(...args: string[]): Promise<string[]> {
-  const env = { ...process.env, XDG_STATE_HOME: stateHome };
-  const { stderr } = await promisify(execFile)(process.execPath, ["--import", preload, ...args], { cwd: root, env });
-  return stderr.split("\n").flatMap(sourcesOf);
+  const [loaded] = await watched((env) => promisify(execFile)(process.execPath, args, { cwd: root, env }));
+  return loaded;
 }
 
 test("the overview loads a dozen of our modules and no dependency", async () => {

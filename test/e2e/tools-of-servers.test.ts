@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { codecell } from "./codecell-process.ts";
-import { McpPair } from "./mcp-client.ts";
+import { httpAddress, McpPair, newTestDirectories, removeTestDirectories, startHttp, stopped } from "./mcp-client.ts";
 
 const toolServer = fileURLToPath(new URL("../fakes/tool-server.mjs", import.meta.url));
 const secret = "s3cret-of-the-host";
@@ -200,6 +200,28 @@ describe("codecell mcp with other MCP servers", () => {
     expect(description).toContain("- test_add: Adds two numbers.\n");
     expect(description).not.toContain("second line");
     expect(annotations).toMatchObject({ openWorldHint: true, destructiveHint: false });
+  });
+
+  test("uses a server over HTTP, with the operator's header", async () => {
+    const directories = await newTestDirectories();
+    const other = startHttp(directories, ["--runner", "wasm"]);
+    try {
+      const { url, token } = await httpAddress(other);
+      // this token is in the environment of codecell, and not in the file
+      const header = `Bearer $${"{OTHER_TOKEN}"}`;
+      const cell = { type: "http", url: url.href, headers: { authorization: header } };
+      const args = await configured(root, "http", { allow: ["cell/*"] }, { cell });
+      await using pair = await McpPair.open("stdio", "legacy", args, { OTHER_TOKEN: token });
+      const code =
+        "print('variables' in str(cell_rlm_vars()), [n for n in mcp_tools()['functions'] if 'run_python' in n])";
+      expect((await pair.call("run_python", { code, wait: 45 })).text).toContain("True []");
+      await stopped(other);
+      const dead = await pair.call("run_python", { code: catching("cell_rlm_vars()") });
+      expect(dead.text).toContain("ServerUnavailable cell/rlm_vars failed");
+    } finally {
+      await stopped(other);
+      await removeTestDirectories(directories);
+    }
   });
 
   test("stops its servers when its client leaves", async () => {

@@ -12,9 +12,11 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { CodecellError } from "../../src/lib/errors.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
+import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import { mountableDirectory } from "../support/host-mounts.ts";
 import { bothLayouts, describeAttacks, look, openCells, run } from "../support/process-cells.ts";
 
@@ -24,7 +26,7 @@ let base: string;
 let project: string;
 
 /** A typical project, with secrets at the usual places. */
-beforeEach(async () => {
+async function makeProject(): Promise<void> {
   base = await mkdtemp(join(mountableDirectory, "codecell-deny-"));
   await chmod(base, 0o755); // under root, a cell that only reads runs as another user
   project = join(base, "project");
@@ -50,8 +52,8 @@ beforeEach(async () => {
   await symlink("/proc/self/root/etc/shadow", join(project, "proc-link"));
   await symlink(base, join(project, "base-link"));
   await giveTo(ordinaryUid, base);
-});
-afterEach(() => rm(base, { recursive: true, force: true }));
+}
+const removeProject = () => rm(base, { recursive: true, force: true });
 
 async function giveTo(uid: number, path: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
@@ -92,10 +94,20 @@ for (const { what, at, mode, fs } of ways) {
   describeAttacks(bothLayouts, `${what} in the $name`, (layout) => {
     const policy = () => ({ fs: fs() });
     const hunt = huntIn(at);
+    let codecell: LiveSessions;
+    let session: LiveSession;
+    /** One project and one cell for all questions, because starting a cell takes longer than asking. */
+    beforeAll(async () => {
+      await makeProject();
+      codecell = await openCells(layout, policy());
+      session = await codecell.openSession();
+    });
+    afterAll(async () => {
+      await codecell?.close();
+      await removeProject();
+    });
 
     test("shows no denied file by name, symlink, letter case or path", async () => {
-      await using codecell = await openCells(layout, policy());
-      await using session = await codecell.openSession();
       const code = `${hunt}
 for path in ("${at}/.env", "${at}/./.env", "${at}/sub/../.env", "${at}//.env", "/proc/self/root${at}/.env", "/proc/self/cwd/..${at}/.env",
              "${at}/.git/config", "${at}/.ssh/id_ed25519", "${at}/env-link", "${at}/out-link", "${at}/proc-link", "${at}/base-link/outside.txt",
@@ -109,8 +121,6 @@ print(json.dumps([found, open("${at}/readme.txt").read()]))`;
     });
 
     test("reading or listing what is denied fails, and the notes name the rule", async () => {
-      await using codecell = await openCells(layout, policy());
-      await using session = await codecell.openSession();
       const code = `
 import os
 def attempt(call, *args):
@@ -129,63 +139,14 @@ print(json.dumps([[attempt(open, path) for path in paths], [attempt(os.listdir, 
     });
 
     test("what the cell writes beside denied files is still noticed", async () => {
-      await using codecell = await openCells(layout, policy());
-      await using session = await codecell.openSession();
       const written = await run(session, "open('/workspace/made.txt', 'w').write('x')");
       const artifacts = at === "/workspace" ? [{ name: "made.txt" }] : []; // the host sees no other workspace here
       expect(written).toMatchObject({ status: "ok", artifacts });
     });
 
-    test("does not let code remove or move the covers of denied files", async () => {
-      await using codecell = await openCells(layout, policy());
-      await using session = await codecell.openSession();
-      const code = `${hunt}
-def attempt(call, *args):
-    try: call(*args)
-    except OSError: pass
-import shutil
-attempt(os.remove, "${at}/.env"); attempt(os.rename, "${at}/.env", "${at}/plain"); attempt(os.link, "${at}/.env", "${at}/linked")
-attempt(os.rename, "${at}/.ssh", "${at}/ssh"); attempt(os.rename, "${at}/.git", "${at}/git"); attempt(os.rename, "${at}/.config", "${at}/config")
-attempt(os.rename, "${at}/node_modules", "${at}/modules"); attempt(os.rename, "${at}/sub", "${at}/bus"); attempt(os.rename, "${at}/sub/deep", "${at}/deep")
-attempt(os.symlink, "${at}/.env", "${at}/another"); attempt(os.chmod, "${at}/.env", 0o777); attempt(os.truncate, "${at}/.env", 0)
-attempt(shutil.copytree, "${at}", "/tmp/copy")
-for directory, names, files in os.walk("/tmp"):
-    found += [name for name in files if read(os.path.join(directory, name))]
-${hunt.split("found = []")[1]}
-print(json.dumps(found))`;
-      expect(await look(session, code)).toEqual([]);
-      expect(await readFile(join(project, ".env"), "utf8")).toBe(secret);
-    });
-
-    test("hides denied files from the next session too, whatever this one renamed", async () => {
-      await using codecell = await openCells(layout, policy());
-      const rearrange = `import os
-for old, new in (("${at}/.git", "${at}/git"), ("${at}/.config", "${at}/config"), ("${at}/sub", "${at}/bus"), ("${at}/node_modules", "${at}/m")):
-    try: os.rename(old, new)
-    except OSError: pass`;
-      await using first = await codecell.openSession();
-      await run(first, rearrange);
-      await using again = await openCells(layout, policy());
-      await using second = await again.openSession();
-      expect(await look(second, `${hunt}\nprint(json.dumps(found))`)).toEqual([]);
-    });
-
-    test("hides denied files that were created after the first session from the next one", async () => {
-      await using codecell = await openCells(layout, policy());
-      await using first = await codecell.openSession();
-      await run(first, "1");
-      await mkdir(join(project, "later"));
-      await writeFile(join(project, "later", ".env"), secret);
-      await giveTo(ordinaryUid, project);
-      await using second = await codecell.openSession();
-      expect(await look(second, `${hunt}\nprint(json.dumps(found))`)).toEqual([]);
-    });
-
     test(
       mode === "ro" ? "cannot be written" : "is written as its owner, and nothing outside it is written",
       async () => {
-        await using codecell = await openCells(layout, policy());
-        await using session = await codecell.openSession();
         const code = `
 import os
 done = []
@@ -202,6 +163,36 @@ print(json.dumps(done))`;
         expect(await readdir(base)).toEqual(expect.not.arrayContaining(["new.txt"]));
       },
     );
+
+    test("hides denied files from this session and the next, whatever code removes, moves, links or copies", async () => {
+      const code = `${hunt}
+def attempt(call, *args):
+    try: call(*args)
+    except OSError: pass
+import shutil
+attempt(os.remove, "${at}/.env"); attempt(os.rename, "${at}/.env", "${at}/plain"); attempt(os.link, "${at}/.env", "${at}/linked")
+attempt(os.rename, "${at}/.ssh", "${at}/ssh"); attempt(os.rename, "${at}/.git", "${at}/git"); attempt(os.rename, "${at}/.config", "${at}/config")
+attempt(os.rename, "${at}/node_modules", "${at}/modules"); attempt(os.rename, "${at}/sub", "${at}/bus"); attempt(os.rename, "${at}/sub/deep", "${at}/deep")
+attempt(os.symlink, "${at}/.env", "${at}/another"); attempt(os.chmod, "${at}/.env", 0o777); attempt(os.truncate, "${at}/.env", 0)
+attempt(shutil.copytree, "${at}", "/tmp/copy")
+for directory, names, files in os.walk("/tmp"):
+    found += [name for name in files if read(os.path.join(directory, name))]
+${hunt.split("found = []")[1]}
+print(json.dumps(found))`;
+      expect(await look(session, code)).toEqual([]);
+      expect(await readFile(join(project, ".env"), "utf8")).toBe(secret);
+      await using again = await openCells(layout, policy());
+      await using next = await again.openSession();
+      expect(await look(next, `${hunt}\nprint(json.dumps(found))`)).toEqual([]);
+    });
+
+    test("hides denied files that were created after the first session from the next one", async () => {
+      await mkdir(join(project, "later"));
+      await writeFile(join(project, "later", ".env"), secret);
+      await giveTo(ordinaryUid, project);
+      await using second = await codecell.openSession();
+      expect(await look(second, `${hunt}\nprint(json.dumps(found))`)).toEqual([]);
+    });
   });
 }
 
@@ -212,6 +203,8 @@ describe("a writable mount (open problems)", () => {
 
 describeAttacks(bothLayouts, "a mount's source in the $name", (layout) => {
   const hunt = huntIn("/data");
+  beforeEach(makeProject);
+  afterEach(removeProject);
 
   test("that became a symlink to a forbidden directory before the start is refused", async () => {
     const source = join(base, "swapped");

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { CodecellError } from "../../src/lib/errors.ts";
 import type { LiveSession } from "../../src/sessions/live-session.ts";
 import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
@@ -14,7 +14,7 @@ import {
   within,
 } from "../support/process-cells.ts";
 
-/** Code that sends messages as the worker during run 2. */
+/** Code that sends messages as the worker. `@id` is the id of the run that it is in. */
 const forgeries: readonly (readonly [string, string])[] = [
   ["that the start failed", "forge({'t': 'failed', 'reason': 'no'})"],
   ["that the worker is ready, again", "[forge({'t': 'ready'}) for _ in range(1000)]"],
@@ -22,37 +22,37 @@ const forgeries: readonly (readonly [string, string])[] = [
   ["confirmations of interrupts", "[forge({'t': kind}) for kind in ('noticed', 'calmed') for _ in range(500)]"],
   ["that no copy can be made", "forge({'t': 'unparked'})"],
   ["that a copy exists", "[forge({'t': 'copied', 'pid': pid}) for pid in (0, 1, 2, -1, '2', 10**30, None)]"],
-  ["an end with an unknown status", "forge({'t': 'done', 'id': 2, 'status': 'root'})"],
-  ["an end whose status is an object", "forge({'t': 'done', 'id': 2, 'status': {}})"],
-  ["an end with an exit code out of range", "forge({'t': 'done', 'id': 2, 'status': 'ok', 'exitCode': 300})"],
-  ["an end whose error is incomplete", "forge({'t': 'done', 'id': 2, 'status': 'error', 'error': {'name': 3}})"],
+  ["an end with an unknown status", "forge({'t': 'done', 'id': @id, 'status': 'root'})"],
+  ["an end whose status is an object", "forge({'t': 'done', 'id': @id, 'status': {}})"],
+  ["an end with an exit code out of range", "forge({'t': 'done', 'id': @id, 'status': 'ok', 'exitCode': 300})"],
+  ["an end whose error is incomplete", "forge({'t': 'done', 'id': @id, 'status': 'error', 'error': {'name': 3}})"],
   [
     "an end nested too deeply to encode",
-    "forge(b'{\"t\":\"done\",\"id\":2,\"status\":' + b'[' * 900 + b']' * 900 + b'}')",
+    "forge(b'{\"t\":\"done\",\"id\":@id,\"status\":' + b'[' * 900 + b']' * 900 + b'}')",
   ],
   ["JSON nested too deeply to decode", "forge(b'[' * 150000)"],
   ["a number of 100000 digits", "forge(b'{\"t\":\"done\",\"id\":' + b'9' * 100000 + b'}')"],
-  ["an id that is a string", "forge({'t': 'done', 'id': '2', 'status': 'ok'})"],
+  ["an id that is a string", "forge({'t': 'done', 'id': '@id', 'status': 'ok'})"],
   ["a header that is not an object", "forge([1, 2]); forge(b'null'); forge(b''); forge(b'{')"],
-  ["a kind that is an object", "forge({'t': {}, 'id': 2}); forge({'t': [], 'id': 2}); forge({'id': 2})"],
-  ["a display without its fields", "forge({'t': 'display', 'id': 2})"],
-  ["a display whose number is NaN", 'forge(b\'{"t":"display","id":2,"display":NaN,"mime":"a","more":false}\')'],
+  ["a kind that is an object", "forge({'t': {}, 'id': @id}); forge({'t': [], 'id': @id}); forge({'id': @id})"],
+  ["a display without its fields", "forge({'t': 'display', 'id': @id})"],
+  ["a display whose number is NaN", 'forge(b\'{"t":"display","id":@id,"display":NaN,"mime":"a","more":false}\')'],
   [
     "text that grows when it is re-encoded",
-    'forge(b\'{"t":"display","id":2,"display":1,"more":false,"mime":"\' + \'é\'.encode() * 90000 + b\'"}\')',
+    'forge(b\'{"t":"display","id":@id,"display":1,"more":false,"mime":"\' + \'é\'.encode() * 90000 + b\'"}\')',
   ],
   [
     "text of control characters that grow when re-encoded",
-    'forge(b\'{"t":"done","id":2,"status":"ok","result":"\' + b\'\\x7f\' * 150000 + b\'"}\')',
+    'forge(b\'{"t":"done","id":@id,"status":"ok","result":"\' + b\'\\x7f\' * 150000 + b\'"}\')',
   ],
-  ["data for a run", "forge({'t': 'data', 'id': 2}, bytes(100000))"],
+  ["data for a run", "forge({'t': 'data', 'id': @id}, bytes(100000))"],
   [
     "a reply without a request",
-    "forge({'t': 'reply', 'id': 2, 'ok': True}); forge({'t': 'reply', 'id': 4294967297, 'ok': True})",
+    "forge({'t': 'reply', 'id': @id, 'ok': True}); forge({'t': 'reply', 'id': 4294967297, 'ok': True})",
   ],
   [
     "output and credit, which only the supervisor sends",
-    "forge({'t': 'out', 'id': 2, 'stream': 'stdout'}, b'x'); forge({'t': 'credit', 'id': 2, 'bytes': 2**60})",
+    "forge({'t': 'out', 'id': @id, 'stream': 'stdout'}, b'x'); forge({'t': 'credit', 'id': @id, 'bytes': 2**60})",
   ],
   [
     "a header longer than its packet",
@@ -61,26 +61,35 @@ const forgeries: readonly (readonly [string, string])[] = [
   ["packets without the token", "[os.write(_worker.replies, os.urandom(n)) for n in (1, 16, 19, 20, 21, 60000)]"],
 ];
 
+/** A run is compiled as the file `<run ID>`. That this is the right id shows in the run that is ended too early below. */
+const currentRun = `current_run = (lambda: 0).__code__.co_filename.strip("<run >")`;
+
 describeAttacks(
   bothLayouts,
   "a forged message in the $name",
   (layout) => {
     let codecell: LiveSessions;
+    let session: LiveSession;
     beforeAll(async () => {
       codecell = await openCells(layout, { proc: { timeout: "5s" } });
+      session = await codecell.openSession();
     });
     afterAll(() => codecell?.close());
+    // a fresh interpreter for each attack, in one cell as long as none of them ends it
+    beforeEach(async () => {
+      if (session.isAlive) await session.reset();
+      else session = await codecell.openSession();
+    });
 
     test.each(forgeries)("(%s) does not stop the session, and the variables are kept", async (_, code) => {
-      await using session = await codecell.openSession();
       await run(session, "before = 'kept'");
-      const result = await within(10_000, run(session, `${forging}\n${code}\ntime.sleep(0.05)`));
+      const forgery = `exec(${JSON.stringify(code)}.replace("@id", current_run))`;
+      const result = await within(10_000, run(session, `${forging}\n${currentRun}\n${forgery}\ntime.sleep(0.05)`));
       expect(["ok", "error"]).toContain(result.status);
       expect(await within(10_000, run(session, "before"))).toMatchObject({ status: "ok", value: "'kept'" });
     });
 
     test("written to every descriptor arrives only in the program's own output", async () => {
-      await using session = await codecell.openSession();
       const code = `import os
 for fd in range(256):
     for data in (b"\\0" * 64, b'{"t":"ready"}', (4 << 20).to_bytes(4, "little") * 2):
@@ -104,8 +113,11 @@ describe.skipIf(skipsProcess)("a cell that lies to the library", () => {
 
   test("by ending its run too early is believed, and the session stays usable", async () => {
     await using session = await codecell.openSession();
-    const early = "forge({'t': 'done', 'id': 1, 'status': 'ok'})\nwhile True: time.sleep(0.01)";
-    expect(await within(5_000, run(session, forging + early))).toMatchObject({ status: "ok" });
+    await run(session, "1");
+    await session.reset();
+    const early = "forge({'t': 'done', 'id': int(current_run), 'status': 'ok'})\nwhile True: time.sleep(0.01)";
+    const result = await within(5_000, run(session, `${forging}\n${currentRun}\n${early}`));
+    expect(result).toMatchObject({ status: "ok" });
     const next = await within(20_000, run(session, "1"));
     expect(["ok", "timeout"]).toContain(next.status);
     expect(await within(20_000, run(session, "40 + 2"))).toMatchObject({ status: "ok", value: "42" });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Cleanup } from "../../src/lib/cleanup.ts";
 import type { LiveSession } from "../../src/sessions/live-session.ts";
-import { cannotMount, mountableDirectory, mountMemory } from "../support/host-mounts.ts";
+import { bindMount, cannotMount, mountableDirectory, mountMemory } from "../support/host-mounts.ts";
 import { bothLayouts, describeAttacks, look, openCells, run } from "../support/process-cells.ts";
 
 const secret = "s3cret-of-the-host";
@@ -62,25 +62,20 @@ const onlyRead = (files: Record<string, string>) => ({
 
 describe.skipIf(cannotMount)("a host file system mounted below a directory", () => {
   describeAttacks(bothLayouts, "that is read-only in the $name", (layout) => {
-    test("is read-only, and so is another one below it", async () => {
-      await mountBelow("disk", { "file.txt": "nested", "deep/a, b.txt": "comma" });
+    test("is read-only, as is another one below it, and shows neither denied files nor what the cell cannot reach", async () => {
+      const denied = { ".env": secret, "sub/.aws/credentials": secret };
+      await mountBelow("disk", { ...denied, "file.txt": "nested", "deep/a, b.txt": "comma" });
       await mountBelow("disk/deep/er, too", { "file.txt": "deeper" });
+      await mountBelow(".ssh", { id_ed25519: secret }); // its own name is denied
+      await mountBelow(".ssh/more", { id_rsa: secret });
+      await mountBelow("closed/disk", { "file.txt": "nested" });
+      await chmod(join(source, "closed"), 0o700);
       await using codecell = await openCells(layout, readOnly());
       await using session = await codecell.openSession();
       const nested = { "disk/file.txt": "nested", "disk/deep/a, b.txt": "comma" };
       expect(await survey(session)).toEqual(
         onlyRead({ "top.txt": "top", ...nested, "disk/deep/er, too/file.txt": "deeper" }),
       );
-    });
-
-    test("hides its denied files, and is hidden itself if its name is denied", async () => {
-      await mountBelow("disk", { ".env": secret, "sub/.aws/credentials": secret, "file.txt": "nested" });
-      await mountBelow(".ssh", { id_ed25519: secret });
-      await mountBelow(".ssh/more", { id_rsa: secret });
-      await using codecell = await openCells(layout, readOnly());
-      await using session = await codecell.openSession();
-      const open = { "top.txt": "top", "disk/file.txt": "nested" };
-      expect(await survey(session)).toEqual(onlyRead(open));
       expect(await readFile(join(source, "disk/.env"), "utf8")).toBe(secret);
     });
 
@@ -99,17 +94,26 @@ describe.skipIf(cannotMount)("a host file system mounted below a directory", () 
       await using third = await codecell.openSession();
       expect(await survey(third)).toEqual(onlyRead({ "top.txt": "top" }));
     });
-
-    test("does no harm if the cell cannot reach it", async () => {
-      await mountBelow("closed/disk", { "file.txt": "nested" });
-      await chmod(join(source, "closed"), 0o700);
-      await using codecell = await openCells(layout, readOnly());
-      await using session = await codecell.openSession();
-      expect(await survey(session)).toEqual(onlyRead({ "top.txt": "top" }));
-    });
   });
 
   describeAttacks(bothLayouts, "that is the workspace in the $name", (layout) => {
+    test("shows a bind mount of a denied directory neither to the cell nor through the host's access to its files", async () => {
+      const private_ = await mkdtemp(join(mountableDirectory, "codecell-nested-"));
+      cleanup.defer(() => rm(private_, { recursive: true, force: true }));
+      await mkdir(join(private_, ".aws"));
+      await writeFile(join(private_, ".aws/key"), secret);
+      await chmod(private_, 0o755);
+      await mkdir(join(source, "data"));
+      await chown(source, ordinaryUid, ordinaryUid);
+      const mounted = await bindMount(join(private_, ".aws"), join(source, "data"));
+      cleanup.defer(() => mounted[Symbol.asyncDispose]());
+      await using codecell = await openCells(layout, { fs: { workspace: source } });
+      await using session = await codecell.openSession();
+      expect((await run(session, "open('data/key').read()")).status).toBe("error");
+      await expect(session.files?.read("data/key")).rejects.toMatchObject({ code: "file_refused" });
+      expect((await session.files?.list())?.files.map(({ path }) => path)).toEqual(["top.txt"]);
+    });
+
     test("is writable, and its denied files stay hidden and in place", async () => {
       await mountBelow("disk", { "file.txt": "nested", ".git/config": secret, "sub/.env": secret });
       await chown(source, ordinaryUid, ordinaryUid); // no cell runs as root

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { LiveSession } from "../../src/sessions/live-session.ts";
 import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import {
   bothLayouts,
@@ -48,13 +49,18 @@ describeAttacks(
   "the parked copy in the $name",
   (layout) => {
     let codecell: LiveSessions;
+    let attacked: LiveSession;
     beforeAll(async () => {
       codecell = await openCells(layout, { proc: { timeout: "10s" } });
+      attacked = await codecell.openSession();
     });
     afterAll(() => codecell?.close());
 
     test.each(attacksOnCopy)("survives an attack with %s", async (_, code) => {
-      await using session = await codecell.openSession();
+      // a fresh interpreter and copy for each attack, in one cell as long as none of them ends it
+      if (attacked.isAlive) await attacked.reset();
+      else attacked = await codecell.openSession();
+      const session = attacked;
       await run(session, "before = 'kept'");
       await idle();
       const attack = `import os, signal, ctypes

@@ -1,7 +1,6 @@
 // A host that works with saved sessions and prints what it has done, until a test kills it.
-import { parsePolicy } from "../../dist/policy/file/parse-policy.js";
-import { processRunner } from "../../dist/runners/process/runner.js";
-import { Codecell } from "../../dist/sessions/codecell.js";
+import { Codecell, parsePolicy } from "../../dist/bundled/index.js";
+import { processRunner } from "../../dist/bundled/runners/process/runner.js";
 
 const [stateDir, runtimeDir, first] = process.argv.slice(2);
 const policy = parsePolicy({ session: { persist: true, pool: 1 }, proc: { timeout: "10s" } });

@@ -23,7 +23,7 @@ const hostRounds = 24;
 /** Each round kills and starts processes, on a machine that may be busy. These limits are only for tests that hang. */
 const roundMs = { worker: 3_000, cell: 6_000, template: 15_000, host: 20_000 };
 const script = fileURLToPath(new URL("sessions-host.mjs", import.meta.url));
-const built = fileURLToPath(new URL("../../dist/sessions/codecell.js", import.meta.url));
+const built = fileURLToPath(new URL("../../dist/bundled/index.js", import.meta.url));
 
 /** What a session's variables should be after each run, and what its results say about them. */
 class Ledger {

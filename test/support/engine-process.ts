@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { connect } from "node:net";
+import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { deadline } from "../../src/lib/deadline.ts";
 import { messageOf } from "../../src/lib/errors.ts";
@@ -7,6 +8,16 @@ import { messageOf } from "../../src/lib/errors.ts";
 const startMs = 60_000;
 const stopMs = 20_000;
 const knockEveryMs = 20;
+
+/** How to start a daemon. */
+export interface EngineProcessOptions {
+  readonly socket: string;
+  readonly env?: Record<string, string>;
+  /** a process whose mount namespace it shares; default: one of its own */
+  readonly mountsOf?: EngineProcess;
+  /** files that nobody in its mount namespace can read or execute */
+  readonly hidden?: readonly string[];
+}
 
 /** A daemon that the test run starts and stops. */
 export interface EngineProcess extends AsyncDisposable {
@@ -20,15 +31,17 @@ export interface EngineProcess extends AsyncDisposable {
  */
 export async function startEngineProcess(
   command: readonly string[],
-  { socket, env = {}, mountsOf }: { socket: string; env?: Record<string, string>; mountsOf?: EngineProcess },
+  { socket, env = {}, mountsOf, hidden = [] }: EngineProcessOptions,
 ): Promise<EngineProcess> {
   const namespace = mountsOf
     ? ["nsenter", "--mount", "--target", String(mountsOf.pid)]
     : ["unshare", "--mount", "--propagation", "slave"];
-  const argv = ["--pdeathsig", "TERM", ...namespace, ...command];
+  const hiding = hidden.map((path) => `[ ! -e ${path} ] || mount --bind /dev/null ${path}`).join("; ");
+  const argv = ["--pdeathsig", "TERM", ...namespace, "sh", "-c", `${hiding || ":"}; exec "$@"`, "sh", ...command];
   const child = spawn("setpriv", argv, {
     stdio: ["ignore", "pipe", "pipe"],
     env: { PATH: `${process.env.PATH}:/usr/sbin:/sbin`, HOME: "/nonexistent", ...env },
+    cwd: dirname(socket), // conmon leaves a file there when a container runs out of memory
     detached: true, // Ctrl-C in a terminal ends the tests, which then stop this process
   });
   const exited = new Promise<void>((resolve) => child.once("close", () => resolve()));

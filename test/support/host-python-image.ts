@@ -43,13 +43,11 @@ export async function importHostPython(
     ],
     { stdio: ["ignore", "pipe", "ignore"] },
   );
-  const [repo, tag] = name.split(":");
+  const [repo = "", tag = "latest"] = name.split(":");
+  const query = new URLSearchParams({ fromSrc: "-", repo, tag });
+  for (const change of changes) query.append("changes", change); // Podman takes several lines for one instruction
   await client.bytes({
-    ...{
-      method: "POST",
-      path: "/images/create",
-      query: { fromSrc: "-", repo, tag, changes: changes.join("\n") || undefined },
-    },
+    ...{ method: "POST", path: `/images/create?${query}` },
     ...{ bodyStream: tar.stdout, bodyType: "application/x-tar", timeoutMs: importMs },
   });
 }

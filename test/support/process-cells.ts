@@ -66,7 +66,12 @@ export const sharedKernelTiers = containerLayouts.filter(({ hasOwnKernel }) => !
 
 const hasDocker = containerLayouts.some(({ name, isMissing }) => name === "docker" && !isMissing);
 /** For attacks among the programs in a cell: Docker and Podman start the same ones on the same Linux kernel. */
-export const oneTierPerKernel = containerLayouts.filter(({ name }) => name !== "podman" || !hasDocker);
+export const oneTierPerKernel = containerLayouts.filter((layout) => !repeatsDocker(layout));
+
+/** Whether attacks among the programs in a cell of this layout are the same as in Docker's. */
+export function repeatsDocker({ name }: Layout): boolean {
+  return name === "podman" && hasDocker;
+}
 
 /** A policy's sessions in one layout. */
 export function openCells(layout: Layout, policy: PolicyInput = {}): Promise<LiveSessions> {

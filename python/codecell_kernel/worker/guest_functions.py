@@ -83,6 +83,13 @@ class GuestFunctions:
         function.__module__ = MODULE
         return function
 
+    def plain_call(self, spec, values):
+        """Other keyword arguments are arguments like the named ones."""
+        for one in spec["parameters"]:
+            if one.get("rest"):
+                values.update(values.pop(one["name"]))
+        return self.ask(spec, values)
+
     def ask(self, spec, values, inputs=None):
         """The decoded answer of the host."""
         with restored():
@@ -120,7 +127,7 @@ class GuestFunctions:
 
 
 KINDS = {
-    "call": GuestFunctions.ask,
+    "call": GuestFunctions.plain_call,
     "submit": GuestFunctions.submit,
     "show_vars": GuestFunctions.show_vars,
     "fork": GuestFunctions.fork,

@@ -1,4 +1,4 @@
-import { formatSize } from "../../policy/units.ts";
+import { formatSize } from "../../policy/format-units.ts";
 import type { EgressQuota } from "./limits.ts";
 
 export interface Spent {

@@ -1,7 +1,7 @@
 import { lstat } from "node:fs/promises";
-import { join } from "node:path";
 import { CodecellError } from "../errors.ts";
 import { makeDirectories } from "./make-directories.ts";
+import { runtimePath } from "./runtime-path.ts";
 
 /**
  * The directory for sockets and files of running processes. Its path is short, because sockets need that, and has no user name
@@ -9,7 +9,7 @@ import { makeDirectories } from "./make-directories.ts";
  */
 export async function openRuntimeDirectory(requested?: string): Promise<string> {
   const uid = process.getuid?.() ?? 0;
-  const path = requested ?? (await defaultPath(uid, process.env.XDG_RUNTIME_DIR));
+  const path = requested ?? runtimePath(uid, process.env.XDG_RUNTIME_DIR);
   // As root, other users may traverse it to their own files, but not list it.
   await makeDirectories(path, uid === 0 ? 0o711 : 0o700);
   const stats = await lstat(path);
@@ -20,15 +20,4 @@ export async function openRuntimeDirectory(requested?: string): Promise<string> 
     });
   }
   return path;
-}
-
-/**
- * `$XDG_RUNTIME_DIR/codecell`. Cells of root run under another uid, so root uses it only if it is root's own and other users may
- * enter it. The `/run/user/0` of a login is closed to them.
- */
-export async function defaultPath(uid: number, runtime: string | undefined): Promise<string> {
-  if (uid !== 0) return runtime ? join(runtime, "codecell") : `/tmp/codecell-${uid}`;
-  const stats = runtime?.startsWith("/") ? await lstat(runtime).catch(() => undefined) : undefined;
-  const isUsable = stats?.isDirectory() && stats.uid === 0 && (stats.mode & 0o001) !== 0 && (stats.mode & 0o022) === 0;
-  return runtime && isUsable ? join(runtime, "codecell") : "/run/codecell";
 }

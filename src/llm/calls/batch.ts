@@ -1,7 +1,7 @@
 import { CodecellError, type CodecellErrorCode } from "../../lib/errors.ts";
 import type { Hold } from "../budget/budget.ts";
 import type { LmRequest } from "../client.ts";
-import { requestHash } from "../request-hash.ts";
+import { requestIdentity } from "../request-hash.ts";
 import type { LmAnswer } from "./call-event.ts";
 
 /** The result of one request of a batch. */
@@ -30,7 +30,7 @@ export async function completeBatch(requests: readonly LmRequest[], steps: Batch
   const firstOf = new Map<string, number>();
   const sources = requests.map((request, index) => {
     const wantsVariety = (request.temperature ?? 0) > 0;
-    const key = wantsVariety ? `${index}` : requestHash(request);
+    const key = wantsVariety ? `${index}` : requestIdentity(request).hash;
     const first = firstOf.get(key) ?? index;
     firstOf.set(key, first);
     return first;

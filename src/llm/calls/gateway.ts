@@ -4,10 +4,10 @@ import { Semaphore } from "../../lib/semaphore.ts";
 import type { Amount } from "../budget/amounts.ts";
 import type { Budget, Hold } from "../budget/budget.ts";
 import type { AnswerCache } from "../cache/answer-cache.ts";
-import type { LmClient, LmRequest } from "../client.ts";
+import type { LmClient, LmRequest, LmResponse } from "../client.ts";
 import { errorHider } from "../clients/secret-hider.ts";
 import { assertPriced, type Prices, priceOf, worstCase } from "../money/prices.ts";
-import { requestHash, requestParts } from "../request-hash.ts";
+import { type RequestIdentity, requestIdentity } from "../request-hash.ts";
 import type { Tape } from "../tape/tape.ts";
 import { noUsage } from "../usage.ts";
 import { type BatchItem, completeBatch } from "./batch.ts";
@@ -50,8 +50,13 @@ export interface CallOptions {
 const defaults = { maxPromptChars: 400_000, concurrency: 8 } as const;
 const nothing: Amount = { calls: 0, tokens: 0, usd: 0 };
 
-/** How a call went, as far as it got. */
-interface Progress {
+/** A call, and how far it got. */
+interface OpenCall {
+  readonly request: LmRequest;
+  readonly identity: RequestIdentity;
+  readonly options: CallOptions;
+  /** reserved by the batch that it belongs to */
+  readonly prepaid: Hold | undefined;
   source: AnswerSource | undefined;
   attempts: number;
   held: Amount;
@@ -78,8 +83,9 @@ export class LmGateway {
 
   /** One call. Rejects with the reason if it cannot be made, or failed after all retries. */
   async complete(request: LmRequest, options: CallOptions): Promise<LmAnswer> {
-    this.#check(request);
-    return await this.#run(request, options);
+    const own = ownRequest(request);
+    this.#check(own);
+    return await this.#run(own, options);
   }
 
   /**
@@ -88,7 +94,7 @@ export class LmGateway {
    * temperature asks for variety.
    */
   async completeAll(requests: readonly LmRequest[], options: CallOptions): Promise<BatchItem[]> {
-    return await completeBatch(requests, {
+    return await completeBatch(requests.map(ownRequest), {
       check: (request) => this.#check(request),
       reserve: (count) => {
         this.#chargeLost(options.budget);
@@ -113,36 +119,28 @@ export class LmGateway {
     const start = performance.now();
     // Many calls wait on one signal. Each removes its listeners, so they are no leak, which Node would warn about.
     setMaxListeners(0, options.signal);
-    const progress: Progress = {
+    this.#chargeLost(options.budget);
+    const call: OpenCall = {
+      ...{ request, options, prepaid, identity: requestIdentity(request) },
       ...{ source: undefined, attempts: 0, held: nothing, charged: nothing, waitedMs: 0, taped: undefined },
     };
-    this.#chargeLost(options.budget);
-    const outcome = await this.#outcome(request, options, progress, prepaid).then(
+    const outcome = await this.#outcome(call).then(
       (response) => ({ response }),
       (error: unknown) => ({ error: ownError(error) }),
     );
     // If it was not used, it is given back: nothing was sent.
     prepaid?.release();
-    const { source, charged, attempts, held, waitedMs } = progress;
-    const isReplayed = source === "tape";
-    const hash = requestHash(request);
-    const isRecorded =
-      progress.taped !== undefined || "response" in outcome || outcome.error.code === "budget_exhausted";
-    const call = {
-      hash,
-      purpose,
-      parent,
-      request: requestParts(request),
-      charged,
-      isCached: source === "cache",
-      outcome,
-    };
-    const recording = !isReplayed && isRecorded ? tape?.done(call, progress.taped) : undefined;
+    const { source, charged, attempts, held, waitedMs, taped } = call;
+    const { hash, parts } = call.identity;
+    const isRecorded = taped !== undefined || "response" in outcome || outcome.error.code === "budget_exhausted";
+    const line = { hash, purpose, parent, request: parts, charged, isCached: source === "cache", outcome };
+    const recording = source !== "tape" && isRecorded ? tape?.done(line, taped) : undefined;
     // the audit learns of the call even if it could not be recorded
     const [recorded] = await Promise.allSettled([recording]);
+    const isPriced = priceOf(request.model, prices) !== undefined || source === "cache" || charged.usd > 0;
     await onCall?.({
       ...{ purpose, parent, hash, request, outcome, source, attempts, held, charged, waitedMs },
-      usd: priceOf(request.model, prices) === undefined && source !== "cache" ? null : charged.usd,
+      usd: isPriced ? charged.usd : null,
       durationMs: performance.now() - start,
     });
     if (recorded.status === "rejected") throw recorded.reason;
@@ -150,38 +148,33 @@ export class LmGateway {
     return { ...outcome.response, source: source ?? "model", charged };
   }
 
-  async #outcome(request: LmRequest, options: CallOptions, progress: Progress, prepaid: Hold | undefined) {
-    const { budget } = options;
+  async #outcome(call: OpenCall): Promise<LmResponse> {
+    const { request, options, identity, prepaid } = call;
     const { tape, cache } = this.#options;
-    const taped = tape?.take(request);
+    const taped = tape?.take(identity);
     if (taped) {
-      progress.source = "tape";
+      call.source = "tape";
       prepaid?.release();
-      budget.reserve(taped.charged, { isFinal: isFinalCall(options) }).settle(taped.charged);
-      progress.charged = taped.charged;
+      options.budget.reserve(taped.charged, { isFinal: isFinalCall(options) }).settle(taped.charged);
+      call.charged = taped.charged;
       if ("error" in taped.outcome) throw taped.outcome.error;
       return taped.outcome.response;
     }
-    if (tape?.mode === "replay") throw tape.drift(request, options);
+    if (tape?.mode === "replay") throw tape.drift(identity, options);
     const client = this.#clientFor(request.model);
     const cached = await cache?.get(client.name, request);
     if (cached) {
-      progress.source = "cache";
+      call.source = "cache";
       return { ...cached, usage: noUsage };
     }
-    const response = await this.#ask(client, request, options, progress, prepaid);
+    const response = await this.#ask(client, call);
     if (!response.isUsageEstimated) await cache?.put(client.name, request, response);
     return response;
   }
 
   /** Slot first, then budget: only calls that run hold something, so none waits for the budget of one that waits for a slot. */
-  async #ask(
-    client: LmClient,
-    request: LmRequest,
-    options: CallOptions,
-    progress: Progress,
-    prepaid: Hold | undefined,
-  ) {
+  async #ask(client: LmClient, call: OpenCall): Promise<LmResponse> {
+    const { request, options, identity, prepaid } = call;
     const { budget, signal } = options;
     const { prices = {}, sharedSlots, timer = systemTimer, tape } = this.#options;
     const isFinal = isFinalCall(options);
@@ -192,20 +185,23 @@ export class LmGateway {
     using _shared = await sharedSlots?.acquire(signal);
     const worst = worstCase(request, price);
     const hold = await budget.reserveWhenFree({ ...worst, calls: prepaid ? 0 : 1 }, { isFinal, signal });
-    progress.waitedMs = performance.now() - start;
-    progress.held = worst;
+    call.waitedMs = performance.now() - start;
+    call.held = worst;
     try {
-      progress.taped = await tape?.sent(requestHash(request), worst);
+      call.taped = await tape?.sent(identity.hash, worst);
     } catch (error) {
       hold.release();
       throw error;
     }
-    progress.source = "model";
+    call.source = "model";
     const limits = this.#retry;
-    const paid = await payAndCall(request, hold, { client, price, budget, isFinal, signal, limits, timer });
+    const paid = await payAndCall(request, hold, {
+      ...{ client, price, budget, isFinal, signal, limits, timer },
+      onRepeat: async (held) => void (await tape?.sent(identity.hash, { ...held, calls: 1 }, call.taped)),
+    });
     prepaid?.settle({ ...nothing, calls: 1 });
-    progress.charged = { ...paid.charged, calls: 1 };
-    progress.attempts = paid.attempts;
+    call.charged = { ...paid.charged, calls: 1 };
+    call.attempts = paid.attempts;
     if ("error" in paid.outcome) throw paid.outcome.error;
     return paid.outcome.response;
   }
@@ -226,6 +222,11 @@ export class LmGateway {
     this.#hasChargedLost = true;
     budget.root.charge(tape.lost);
   }
+}
+
+/** A copy. The attack: a request that grows between the check, the hold and the moment it is sent. */
+function ownRequest({ messages, ...rest }: LmRequest): LmRequest {
+  return { ...rest, messages: messages.map(({ role, text }) => ({ role, text })) };
 }
 
 function isFinalCall({ isFinal, purpose }: CallOptions): boolean {

@@ -15,6 +15,8 @@ export interface PaidCallOptions {
   readonly signal: AbortSignal;
   readonly limits: RetryLimits;
   readonly timer: RetryTimer;
+  /** Called before an attempt that is paid for in addition, with everything that the call may have cost by then. */
+  onRepeat?(mayCost: Amount): Promise<void>;
 }
 
 /** How a call that was sent ended, and what it cost. */
@@ -31,7 +33,7 @@ const nothing: Amount = { calls: 0, tokens: 0, usd: 0 };
  * aborted) is settled at its worst case, because nobody knows better, and the next attempt needs a hold of its own. Never rejects.
  */
 export async function payAndCall(request: LmRequest, firstHold: Hold, options: PaidCallOptions): Promise<PaidCall> {
-  const { client, price, budget, isFinal, signal, limits, timer } = options;
+  const { client, price, budget, isFinal, signal, limits, timer, onRepeat } = options;
   let [hold, total, attempts, isSent] = [firstHold, nothing, 0, false];
   const settle = (amount: Amount) => {
     // the call itself counts once, with the first hold
@@ -62,6 +64,7 @@ export async function payAndCall(request: LmRequest, firstHold: Hold, options: P
               // an exhausted budget is not why the call failed
               throw signal.aborted ? reason : error;
             });
+          await onRepeat?.(sum(total, hold.amount));
         },
       },
     );

@@ -203,6 +203,21 @@ describe("resume", () => {
     }
   });
 
+  test("counts every attempt that may have been charged, if the process was killed in the middle of a later one", async () => {
+    const path = newPath();
+    const timeout = failureError("timeout", { reason: "timeout", isRetryable: true, mayBeCharged: true });
+    const first = await Tape.record(path);
+    const client = scriptedLmClient([timeout, timeout, "late"]);
+    const timer = { random: () => 0, sleep: async () => {} };
+    const gateway = new LmGateway({ tape: first, clientFor: () => client, prices: { m: price }, timer });
+    await gateway.complete(ask("a"), run(first).call);
+    await first[Symbol.asyncDispose]();
+    const killed = (await readFile(path, "utf8")).split('{"v":1,"type":"done"')[0] ?? "";
+    await writeFile(path, killed);
+    await using tape = await Tape.resume(path);
+    expect(tape.lost).toMatchObject({ calls: 1, tokens: 3 * worstCase(ask("a"), price).tokens });
+  });
+
   test("makes calls again that failed at the end, also after a second interruption, and counts what they cost", async () => {
     const path = newPath();
     const timeout = failureError("timeout", { reason: "timeout", isRetryable: false, mayBeCharged: true });

@@ -4,8 +4,7 @@ import { CodecellError } from "../../lib/errors.ts";
 import { diskFailure } from "../../lib/files/disk-failure.ts";
 import { SerialQueue } from "../../lib/serial-queue.ts";
 import type { Amount } from "../budget/amounts.ts";
-import type { LmRequest } from "../client.ts";
-import { difference, requestHash, requestParts } from "../request-hash.ts";
+import { difference, type RequestIdentity } from "../request-hash.ts";
 import { callsToRepeat, readTape, sum } from "./read-tape.ts";
 import { type DoneLine, doneLineOf, type TapedCall, type TapeLine, tapedError, tapedResponse } from "./tape-line.ts";
 
@@ -92,8 +91,8 @@ export class Tape implements AsyncDisposable {
   }
 
   /** The recorded outcome of a request. Identical requests get theirs in the order of the recording. */
-  take(request: LmRequest): Pick<TapedCall, "outcome" | "charged" | "isCached"> | undefined {
-    const line = this.#unused.get(requestHash(request))?.shift();
+  take({ hash }: RequestIdentity): Pick<TapedCall, "outcome" | "charged" | "isCached"> | undefined {
+    const line = this.#unused.get(hash)?.shift();
     if (!line) return undefined;
     const { response, error, charged, isCached = false } = line;
     const failed = error ?? { code: "internal", message: "the tape has no outcome of this call" };
@@ -104,22 +103,24 @@ export class Tape implements AsyncDisposable {
   }
 
   /** The error for a request that is not on the tape. It names the call that the tape has instead. */
-  drift(request: LmRequest, { purpose, parent }: TapePlace): CodecellError {
+  drift({ hash, parts }: RequestIdentity, { purpose, parent }: TapePlace): CodecellError {
     const unused = [...this.#unused.values()].flat().sort((a, b) => a.call - b.call);
     const expected = unused.find((line) => line.purpose === purpose && line.parent === parent) ?? unused[0];
     const where = `a ${purpose} call of ${parent}`;
     const why = expected
-      ? `the next recorded call (number ${expected.call + 1}, ${expected.purpose} of ${expected.parent}) is another: ${difference(requestParts(request), expected.request) || "it has the same content"}`
+      ? `the next recorded call (number ${expected.call + 1}, ${expected.purpose} of ${expected.parent}) is another: ${difference(parts, expected.request) || "it has the same content"}`
       : "every recorded call has been replayed";
     return new CodecellError("replay_drift", `${where} is not on the tape: ${why}`, {
       hint: "replay with the same inputs, code and limits as the recording, or resume it to call a model for the rest",
-      details: { hash: requestHash(request), purpose, parent, ...(expected && { expected: expected.hash }) },
+      details: { hash, purpose, parent, ...(expected && { expected: expected.hash }) },
     });
   }
 
-  /** Notes that a call is about to be sent, so that a crash cannot hide its cost. Returns its number. */
-  async sent(hash: string, held: Amount): Promise<number> {
-    const call = this.#nextCall++;
+  /**
+   * Notes that a call is about to be sent, so that a crash cannot hide its cost. Returns its number. If it is sent again, `held` is
+   * what it may have cost altogether.
+   */
+  async sent(hash: string, held: Amount, call = this.#nextCall++): Promise<number> {
     await this.#write({ v: 1, type: "sent", call, hash, held });
     return call;
   }

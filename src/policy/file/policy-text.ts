@@ -1,5 +1,5 @@
 import { Composer, type Document, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, type Node, Parser } from "yaml";
-import { formatSize } from "../units.ts";
+import { formatSize } from "../format-units.ts";
 import { maxPolicyBytes, type PolicyPath, type PolicyProblem, printable, rulePath } from "./problem.ts";
 
 const maxTokens = 60_000;

@@ -19,6 +19,11 @@ export interface ConfiguredModels extends ModelSetup {
   readonly prices?: Prices;
 }
 
+export interface OpenModelsOptions {
+  /** nothing is sent to a model, so no key is needed */
+  readonly isReplay?: boolean;
+}
+
 /** Who calls a model, for the audit. */
 export interface ModelCaller {
   readonly session: string;
@@ -49,25 +54,30 @@ export class ModelAccess {
   }
 
   /** Throws `model_unavailable` with the remedy if the policy, the models or the prices do not allow a single call. */
-  static open(policy: () => Policy, models: ConfiguredModels): ModelAccess {
+  static open(
+    policy: () => Policy,
+    models: ConfiguredModels,
+    { isReplay = false }: OpenModelsOptions = {},
+  ): ModelAccess {
     const { llm } = policy();
-    if (llm.models.length === 0) {
-      throw unavailable("the policy allows no model", "name the models under llm.models in the policy");
-    }
     if (models.root === undefined) {
       throw unavailable(
         "no model is chosen",
         "set CODECELL_MODEL in the environment of codecell, or pass --model NAME",
       );
     }
+    if (llm.models.length === 0) {
+      throw unavailable("the policy allows no model", "name the models under llm.models in the policy");
+    }
     const access = new ModelAccess(policy, models, models.root);
-    for (const model of new Set([access.root, access.sub])) {
+    const both = [...new Set([access.root, access.sub])];
+    for (const model of both) {
       if (allowsModel(llm.models, model)) continue;
       const hint = `choose one of ${llm.models.join(", ")}, or add it to llm.models in the policy`;
       throw unavailable(`the policy does not allow the model ${model}`, hint);
     }
-    if (llm.usd !== unlimited) assertPriced([access.root, access.sub], { usd: llm.usd }, models.prices);
-    for (const model of [access.root, access.sub]) models.clientFor(model); // finds a missing key now
+    if (llm.usd !== unlimited) assertPriced(both, { usd: llm.usd }, models.prices);
+    if (!isReplay) for (const model of both) models.clientFor(model); // finds a missing key now
     return access;
   }
 

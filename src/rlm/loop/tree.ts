@@ -2,7 +2,7 @@ import { CodecellError, type CodecellErrorCode, messageOf } from "../../lib/erro
 import type { CallOptions } from "../../llm/calls/gateway.ts";
 import type { LmRequest, LmResponse } from "../../llm/client.ts";
 import { type Prices, priceOf } from "../../llm/money/prices.ts";
-import { requestHash } from "../../llm/request-hash.ts";
+import { requestIdentity } from "../../llm/request-hash.ts";
 import { promptCharacters } from "../../llm/usage.ts";
 import { shownText } from "../prompt/shown-text.ts";
 import { addCosts, type Cost, noCost } from "../trajectory/cost.ts";
@@ -78,7 +78,7 @@ export class Tree {
     const call = `c${++this.#calls}`;
     this.record({
       ...{ type: "lm_request", run, turn, call, purpose, model: request.model, maxTokens: request.maxTokens },
-      hash: requestHash(request),
+      hash: requestIdentity(request).hash,
       promptChars: promptCharacters(request),
       prompt: recorded(request.messages.at(-1)?.text ?? ""),
     });

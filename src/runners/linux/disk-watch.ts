@@ -2,7 +2,7 @@ import { lstat, opendir } from "node:fs/promises";
 import { join } from "node:path";
 import { CodecellError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/log/logger.ts";
-import { formatSize } from "../../policy/units.ts";
+import { formatSize } from "../../policy/format-units.ts";
 import type { Cell, CellDisk, DiskFinding } from "../runner.ts";
 
 const shortestPauseMs = 250;

@@ -1,5 +1,5 @@
+import { formatSize } from "../../policy/format-units.ts";
 import type { Policy } from "../../policy/schema.ts";
-import { formatSize } from "../../policy/units.ts";
 import { type Answer, type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rules.ts";
 import { networkRules } from "../network-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";

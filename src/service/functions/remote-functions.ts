@@ -11,6 +11,8 @@ export interface RemoteFunction {
   readonly input: JsonSchema;
   readonly output?: JsonSchema;
   readonly timeoutMs?: number;
+  /** `submit`: a call that is answered with a value ends the run */
+  readonly kind?: "call" | "submit";
 }
 
 /** A call that waits for its client. The arguments come from the cell. */

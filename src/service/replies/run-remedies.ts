@@ -1,5 +1,5 @@
+import { formatDuration, formatSize } from "../../policy/format-units.ts";
 import type { Policy } from "../../policy/schema.ts";
-import { formatDuration, formatSize } from "../../policy/units.ts";
 import type { RunResult } from "../../sessions/runs/run.ts";
 import { type PythonFacts, pythonText } from "../tools/policy-facts.ts";
 

@@ -1,5 +1,6 @@
+import { unlessAborted } from "../../lib/unless-aborted.ts";
+import { formatDuration } from "../../policy/format-units.ts";
 import { defaultLanguage, type Language } from "../../policy/languages.ts";
-import { formatDuration } from "../../policy/units.ts";
 import type { ToolRun } from "../../service/wire/tool-run.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { Sandbox } from "../sandbox.ts";
@@ -26,11 +27,11 @@ export async function runCode(
   const maxTimeoutMs = session.policy.proc.timeoutMs;
   const timeoutMs = timeoutSeconds === undefined ? maxTimeoutMs : timeoutSeconds * 1000;
   const started = performance.now();
-  await sandbox.prepareRun(session);
+  const leftMs = () => Math.max(0, waitMs - (performance.now() - started));
+  await unlessAborted(sandbox.prepareRun(session), context.signal, "the call was cancelled before its code ran");
   const { runId } = await startRun(sandbox.runs, session, code, {
-    ...{ language, timeout: timeoutMs, turnMs: waitMs, signal: context.signal },
+    ...{ language, timeout: timeoutMs, turnMs: leftMs(), signal: context.signal },
   });
   const notes = timeoutMs > maxTimeoutMs ? [`the policy limits runs to ${formatDuration(maxTimeoutMs)}`] : [];
-  const leftMs = Math.max(0, waitMs - (performance.now() - started));
-  return awaitRun(sandbox, runId, context, { waitMs: leftMs, cancelStopsRun: true, notes });
+  return awaitRun(sandbox, runId, context, { waitMs: leftMs(), cancelStopsRun: true, notes });
 }

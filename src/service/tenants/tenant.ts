@@ -3,6 +3,7 @@ import { CodecellError } from "../../lib/errors.ts";
 import type { Codecell } from "../../sessions/codecell.ts";
 import { LazySandbox } from "../lazy-sandbox.ts";
 import type { Links } from "../links/links.ts";
+import type { ModelSource } from "../rlm/model-source.ts";
 import type { ReleaseSlot } from "../runs/run-registry.ts";
 import type { Sandbox } from "../sandbox.ts";
 import { policyFacts } from "../tools/policy-facts.ts";
@@ -17,6 +18,8 @@ export interface TenantParts {
   readonly codecell: Codecell;
   readonly projectDir: string;
   readonly fileLinks: Links;
+  /** the operator's models; each tenant has a budget of its own */
+  readonly models?: ModelSource | undefined;
   /** limit of its concurrent runs */
   readonly maxRuns: number;
   /** acquires one of the concurrent runs of the whole service */
@@ -51,7 +54,16 @@ export class Tenant implements AsyncDisposable {
       async ({ id }: { readonly id: string }) =>
       (artifact: { name: string; sha256: string }) =>
         fileLinks.url(namespace, { session: id, ...artifact }).url;
-    this.lazySandbox = new LazySandbox({ open, projectDir, links, runs, effects, facts, isForGuests: true });
+    this.lazySandbox = new LazySandbox({
+      open,
+      projectDir,
+      links,
+      runs,
+      effects,
+      facts,
+      isForGuests: true,
+      models: parts.models,
+    });
     this.#cleanup.defer(() => this.lazySandbox[Symbol.asyncDispose]());
   }
 

@@ -1,5 +1,5 @@
+import { formatDuration, formatSize } from "../../policy/format-units.ts";
 import type { Policy } from "../../policy/schema.ts";
-import { formatDuration, formatSize } from "../../policy/units.ts";
 
 /** The interpreter of a cell, as an earlier session found it. */
 export interface PythonFacts {
@@ -20,6 +20,22 @@ export const notablePackages: readonly string[] = [
   ...["numpy", "pandas", "matplotlib", "scipy", "sklearn", "sympy", "PIL", "requests", "polars", "pyarrow", "duckdb"],
   ...["seaborn", "plotly", "networkx", "statsmodels", "openpyxl", "lxml", "bs4", "yaml", "torch", "micropip", "pip"],
 ];
+
+/**
+ * Whether a value that came out of a cell or from a file is such facts. A model reads them in later conversations, so nothing but a
+ * version and known names may be in them.
+ */
+export function isPythonFacts(value: unknown): value is PythonFacts {
+  const { version, packages, ...others } = Object(value);
+  return (
+    typeof version === "string" &&
+    /^\d{1,2}\.\d{1,3}\.\d{1,3}[a-z0-9+]{0,10}$/.test(version) &&
+    Array.isArray(packages) &&
+    packages.length <= notablePackages.length &&
+    packages.every((name) => notablePackages.includes(name)) &&
+    Object.keys(others).length === 0
+  );
+}
 
 /** What a policy gives to a program, as a model needs to know it before it writes one. Names no path of the host. */
 export interface PolicyFacts {

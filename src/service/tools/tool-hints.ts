@@ -22,7 +22,10 @@ export interface ToolHints {
 }
 
 /** What a client shows about a tool before the user allows a call. */
-export function toolHints({ effect, isIdempotent }: Tool, { writesHost, reachesNetwork }: HostEffects): ToolHints {
+export function toolHints(
+  { effect, isIdempotent }: Pick<Tool, "effect" | "isIdempotent">,
+  { writesHost, reachesNetwork }: HostEffects,
+): ToolHints {
   return {
     readOnlyHint: effect === "reads",
     destructiveHint: effect === "destroys" || (effect === "code" && writesHost),

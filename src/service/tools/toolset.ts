@@ -8,6 +8,7 @@ import { rlmExecTool } from "./rlm-exec.ts";
 import { rlmGetTool } from "./rlm-get.ts";
 import { rlmLoadTool } from "./rlm-load.ts";
 import { rlmResetTool } from "./rlm-reset.ts";
+import { rlmRunTool } from "./rlm-run.ts";
 import { rlmSubAgentTool } from "./rlm-sub-agent.ts";
 import { rlmVarsTool } from "./rlm-vars.ts";
 import { runPythonTool } from "./run-python.ts";
@@ -20,11 +21,11 @@ const interpreter = [runPythonTool, uploadFileTool, closeSessionTool, checkpoint
 /** Both sets need these: long runs, files, truncated output. */
 const shared = [getRunTool, listArtifactsTool, readArtifactTool, readOutputTool];
 
-/** The tools of a set. The sub-agent is offered only where it works. */
+/** The tools of a set. Sub-agents are offered only where they work. */
 export function toolsOf(name: ToolsetName, options: { hasModel: boolean }): Tool[] {
   return [
     ...(name === "rlm" ? [] : interpreter),
-    ...(name === "interpreter" ? [] : [...rlm, ...(options.hasModel ? [rlmSubAgentTool] : [])]),
+    ...(name === "interpreter" ? [] : [...rlm, ...(options.hasModel ? [rlmSubAgentTool, rlmRunTool] : [])]),
     ...shared,
   ];
 }

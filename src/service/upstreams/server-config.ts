@@ -23,27 +23,25 @@ const maxServers = 32;
 const serverName = /^[A-Za-z0-9_.-]{1,64}$/;
 
 /** Clients keep settings of their own in these entries, so that other keys are accepted. */
-const entrySchema = z.union(
-  [
-    z.object({
-      command: z.string().min(1),
-      args: z.array(z.string()).default([]),
-      env: z.record(z.string(), z.string()).default({}),
-      cwd: z.string().optional(),
-      type: z.literal("stdio").optional(),
-      disabled: z.boolean().default(false),
-    }),
-    z.object({
-      url: z.url({ protocol: /^https?$/ }),
-      headers: z.record(z.string(), z.string()).default({}),
-      type: z.enum(["http", "streamable-http"]).optional(),
-      disabled: z.boolean().default(false),
-    }),
-  ],
-  { error: 'expected {"command", "args", "env"} or {"type": "http", "url", "headers"}' },
-);
+const entrySchema = z.union([
+  z.object({
+    command: z.string().min(1),
+    args: z.array(z.string()).default([]),
+    env: z.record(z.string(), z.string()).default({}),
+    cwd: z.string().optional(),
+    type: z.literal("stdio").optional(),
+    disabled: z.boolean().default(false),
+  }),
+  z.object({
+    url: z.string(),
+    headers: z.record(z.string(), z.string()).default({}),
+    type: z.enum(["http", "streamable-http"]).optional(),
+    disabled: z.boolean().default(false),
+  }),
+]);
 type Entry = z.output<typeof entrySchema>;
 
+const expectedEntry = 'expected {"command", "args", "env"} or {"type": "http", "url", "headers"}';
 const fileSchema = z.object({ mcpServers: z.record(z.string(), z.unknown()) });
 
 /**
@@ -57,8 +55,8 @@ export function parseServers(text: string, file: string, env: Readonly<Record<st
     if (!serverName.test(name))
       throw invalid(file, `${JSON.stringify(name)} is not a name of letters, digits, -, _ and .`);
     const parsed = entrySchema.safeParse(value);
-    if (!parsed.success) throw invalid(file, `${name}: ${parsed.error.issues[0]?.message}`);
-    return parsed.data.disabled ? [] : [configOf(name, parsed.data, (text) => replaced(text, name, file, env))];
+    if (!parsed.success) throw invalid(file, `${name}: ${expectedEntry}`);
+    return parsed.data.disabled ? [] : [configOf(name, parsed.data, (text) => replaced(text, name, file, env), file)];
   });
 }
 
@@ -71,10 +69,15 @@ function serversIn(text: string, file: string): Record<string, unknown> {
   }
 }
 
-function configOf(name: string, entry: Entry, replace: (text: string) => string): UpstreamConfig {
+function configOf(name: string, entry: Entry, replace: (text: string) => string, file: string): UpstreamConfig {
   const record = (values: Record<string, string>) =>
     Object.fromEntries(Object.entries(values).map(([key, value]) => [key, replace(value)]));
-  if ("url" in entry) return { kind: "http", name, url: replace(entry.url), headers: record(entry.headers) };
+  if ("url" in entry) {
+    const url = replace(entry.url);
+    if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+      throw invalid(file, `${name}: ${expectedEntry}`);
+    return { kind: "http", name, url, headers: record(entry.headers) };
+  }
   return {
     ...{ kind: "stdio", name, command: replace(entry.command), args: entry.args.map(replace), env: record(entry.env) },
     ...(entry.cwd === undefined ? {} : { cwd: replace(entry.cwd) }),

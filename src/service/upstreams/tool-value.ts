@@ -1,5 +1,5 @@
 import { JsonRefused, parseJson } from "../../lib/parse-json.ts";
-import { formatSize } from "../../policy/units.ts";
+import { formatSize } from "../../policy/format-units.ts";
 import { ToolCallError } from "./tool-call-error.ts";
 import type { UpstreamAnswer } from "./upstream-client.ts";
 

@@ -66,12 +66,21 @@ export function functionSpec(name: string, exposed: HostFunctions[string]): Func
       ...(isRest ? { rest: true } : {}),
     };
   });
+  if (exposed.kind !== "fork" && takesOthers(schema)) {
+    const others = Object.hasOwn(properties, "kwargs") ? "other_kwargs" : "kwargs";
+    if (!Object.hasOwn(properties, others)) parameters.push({ name: others, hint: "Any", required: false, rest: true });
+  }
   return {
     ...{ name, description: docstring(exposed.description, properties), parameters },
     returns: exposed.output === undefined ? "Any" : pythonHint(schemaOf(exposed.output)),
     ...(exposed.kind ? { kind: exposed.kind } : {}),
     ...(exposed.answers ? { answers: exposed.answers } : {}),
   };
+}
+
+/** Only a schema that says so: without `additionalProperties`, a misspelled argument is an error. */
+function takesOthers({ additionalProperties }: JsonSchema): boolean {
+  return additionalProperties === true || (typeof additionalProperties === "object" && additionalProperties !== null);
 }
 
 /** The description, and a line for each parameter that has one. */

@@ -1,5 +1,5 @@
+import { formatDuration } from "../../policy/format-units.ts";
 import type { Policy } from "../../policy/schema.ts";
-import { formatDuration } from "../../policy/units.ts";
 
 /** What decides whether a session expires. */
 interface AgingSession {

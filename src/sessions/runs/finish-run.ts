@@ -3,7 +3,7 @@ import type { HashCache } from "../../artifacts/hash-cache.ts";
 import type { WorkspaceFiles } from "../../artifacts/workspace-files.ts";
 import type { ChangedFile, DoneMessage, RunStatus } from "../../kernel/messages.ts";
 import { CodecellError } from "../../lib/errors.ts";
-import { formatSize } from "../../policy/units.ts";
+import { formatSize } from "../../policy/format-units.ts";
 import type { EnforcementReceipt } from "../../runners/receipt.ts";
 import type { DiskFinding } from "../../runners/runner.ts";
 import type { InterpreterState } from "../interpreter/interpreter-state.ts";

@@ -83,6 +83,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/audit-export.ts")).auditExportCommand,
   },
   {
+    name: "rlm run",
+    summary: "Let a model answer by writing and running code over large inputs",
+    load: async () => (await import("./commands/rlm-run.ts")).rlmRunCommand,
+  },
+  {
     name: "rlm show",
     summary: "Show a recorded recursive run as a tree, or as one HTML page",
     load: async () => (await import("./commands/rlm-show.ts")).rlmShowCommand,

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { PolicyChange } from "../../policy/change/merge.ts";
+import { formatSize } from "../../policy/format-units.ts";
 import { policyHash } from "../../policy/hash.ts";
 import type { Policy } from "../../policy/schema.ts";
-import { formatSize } from "../../policy/units.ts";
 
 export const sessionPolicySchema = z.object({
   policy_hash: z.string().describe("sha256 of the policy in force, as in receipts and in the audit"),

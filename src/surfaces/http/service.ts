@@ -5,6 +5,7 @@ import type { Logger } from "../../lib/log/logger.ts";
 import { AuditReader } from "../../service/audit/audit-reader.ts";
 import { HashCache } from "../../service/files/served-file.ts";
 import { Links } from "../../service/links/links.ts";
+import type { ModelSource } from "../../service/rlm/model-source.ts";
 import type { ReleaseSlot } from "../../service/runs/run-registry.ts";
 import type { Tenant } from "../../service/tenants/tenant.ts";
 import { Tenants } from "../../service/tenants/tenants.ts";
@@ -38,6 +39,8 @@ export interface ServiceOptions {
   readonly logger?: Logger;
   /** base directory for relative paths of `rlm_load`; default: the current directory */
   readonly projectDir?: string;
+  /** models for code and sub-agents; default: none */
+  readonly models?: ModelSource | undefined;
   readonly limits?: Partial<HttpLimits>;
   /** host names that clients may use, in addition to localhost */
   readonly hostNames?: readonly string[];
@@ -92,7 +95,7 @@ export class HttpService implements Listening, AsyncDisposable {
       dispatch: (incoming) => this.#dispatch(incoming),
     });
     this.#tenants = new Tenants({
-      ...{ codecell, projectDir, fileLinks: this.links },
+      ...{ codecell, projectDir, fileLinks: this.links, models: options.models },
       ...{ maxRuns: this.limits.runsPerToken, maxSessions: this.limits.sessionsPerToken },
       acquireSlot: () => this.#acquireSlot(),
       ...(logger ? { logger } : {}),

@@ -12,7 +12,7 @@ import { registerTool } from "./register-tool.ts";
 export interface McpServerOptions {
   /** which tools to offer; default: all */
   readonly tools?: ToolsetName;
-  /** whether sub-agents work, so that rlm_sub_agent is offered; no version of codecell has them yet */
+  /** whether a model is set up, so that sub-agents are offered */
   readonly hasModel?: boolean;
   /** whether answers hold structured content too, and tools their output schemas, for programs; default: false */
   readonly structured?: boolean;

@@ -1,14 +1,28 @@
-import type { McpServer } from "@modelcontextprotocol/server";
+import type { Readable, Writable } from "node:stream";
+import type { JSONRPCMessage, McpServer } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { silentLogger } from "../../lib/log/logger.ts";
 import type { LazySandbox } from "../../service/lazy-sandbox.ts";
 import { createMcpServer, type McpServerOptions } from "./server.ts";
 
 /** A larger message closes the connection. Uploads can be up to two thirds of this, because of base64. */
-const maxMessageBytes = 32 * 1024 * 1024;
+const limits = { maxBufferSize: 32 * 1024 * 1024 };
 
-/** Serves MCP, old and new versions, on standard input and output until disposed. Redirects `console.log` to stderr. */
-export function serveOverStdio(sandbox: LazySandbox, options: McpServerOptions = {}): AsyncDisposable {
+export interface StdioStreams {
+  readonly input: Readable;
+  readonly output: Writable;
+}
+
+/**
+ * Serves MCP, old and new versions, on standard input and output until disposed. Redirects `console.log` to stderr. With
+ * `onInitialized`, the client already has the reply to `initialize`, the first message: this is called in place of sending it.
+ */
+export function serveOverStdio(
+  sandbox: LazySandbox,
+  options: McpServerOptions = {},
+  { input, output }: StdioStreams = { input: process.stdin, output: process.stdout },
+  { onInitialized }: { readonly onInitialized?: (() => void) | undefined } = {},
+): AsyncDisposable {
   const { logger = silentLogger } = options;
   // Any other line on stdout would break the protocol.
   console.log = console.info = console.debug = console.error;
@@ -22,7 +36,9 @@ export function serveOverStdio(sandbox: LazySandbox, options: McpServerOptions =
       return server;
     },
     {
-      transport: new StdioServerTransport(process.stdin, process.stdout, { maxBufferSize: maxMessageBytes }),
+      transport: onInitialized
+        ? new ResumedTransport(input, output, limits, onInitialized)
+        : new StdioServerTransport(input, output, limits),
       onerror: (error) => logger.warn("mcp", { error }),
     },
   );
@@ -32,4 +48,21 @@ export function serveOverStdio(sandbox: LazySandbox, options: McpServerOptions =
       await connection.close();
     },
   };
+}
+
+/** Drops its first message, the reply to `initialize`. */
+class ResumedTransport extends StdioServerTransport {
+  #onFirst: (() => void) | undefined;
+
+  constructor(input: Readable, output: Writable, options: typeof limits, onFirst: () => void) {
+    super(input, output, options);
+    this.#onFirst = onFirst;
+  }
+
+  override async send(message: JSONRPCMessage): Promise<void> {
+    if (this.#onFirst === undefined) return super.send(message);
+    const onFirst = this.#onFirst;
+    this.#onFirst = undefined;
+    onFirst();
+  }
 }

@@ -274,18 +274,28 @@ export const oneThread: Attack = async (attacked) => {
 
 const hogging = "hog = []\nwhile True: hog.append(bytearray(b'x') * (4 << 20))";
 
-/** The limit is for all processes together: none of these is over it by itself. */
+/**
+ * The limit is for all processes together: none of these is over it by itself. Each keeps its share until all have theirs or
+ * are dead, and for a second more, in which a limit that is checked from time to time must be noticed.
+ */
 const hoggingTogether = `
 import time
 size = LIMIT * 2 // 5
 children = []
+(ready, filled), (go, told) = os.pipe(), os.pipe()
 for _ in range(6):
     pid = os.fork()
     if pid == 0:
+        os.close(told)
         hog = bytearray(b"x") * size
-        time.sleep(1)
+        os.close(filled)
+        os.read(go, 1)
         os._exit(0)
     children.append(pid)
+os.close(filled)
+os.read(ready, 1)
+time.sleep(1)
+os.close(told)
 print(json.dumps([os.waitpid(pid, 0)[1] for pid in children].count(0)))`;
 
 /**

@@ -25,9 +25,11 @@ export const noModelFunctions: Attack = async ({ session }) => {
 /** A program finds no function of the host at all: neither among the built-in names nor where such functions come from. */
 export const noToolFunctions: Attack = async ({ session }) => {
   const code = `
-import builtins, codecell_host
+import builtins
+module = sys.modules.get("codecell_host")
 found = [name for name, value in vars(builtins).items() if getattr(value, "__module__", "") == "codecell_host"]
-print(json.dumps(found + [name for name, value in vars(codecell_host).items() if callable(value) and not isinstance(value, type)]))`;
+found += [name for name, value in vars(module).items() if callable(value) and not isinstance(value, type)] if module else []
+print(json.dumps(found))`;
   expect(await printed(await session(), code)).toEqual([]);
 };
 
@@ -74,6 +76,11 @@ ${attempting(names, "forged('test_write_note')", "forged('test/write_note')")}`,
   for (const answer of [forged, other])
     expect(answer).toMatchObject(["HostError", expect.stringMatching(/the host has no function/)]);
   await expect(readFile(notes)).rejects.toThrow();
+  // a server that takes the read-only mark of a tool back, after the program got a function for it
+  expect(await printed(session, attempting("test_victim()", "test_swap()"))).toEqual(["called", "swapped"]);
+  const later = () => printed(session, attempting("test_victim()"));
+  const refused = [["PermissionError", "tools.allow does not permit test/victim, which may change something"]];
+  await expect.poll(later, { timeout: 10_000 }).toEqual(refused);
 });
 
 export const toolCallsCounted: Attack = withTools(async (session) => {

@@ -17,14 +17,19 @@ export interface EffectivePolicy {
   readonly changes: readonly PolicyChange[];
 }
 
-/** The policy of `--policy`, `CODECELL_POLICY` or the current directory, with the flags applied. */
-export async function effectivePolicy(flags: PolicyFlags, terminal: Terminal): Promise<EffectivePolicy> {
+/** The policy of `--policy`, `CODECELL_POLICY` or the current directory, with the flags applied. `llm` adds models, and sets the rest. */
+export async function effectivePolicy(
+  flags: PolicyFlags,
+  terminal: Terminal,
+  llm?: PolicyOverride["llm"],
+): Promise<EffectivePolicy> {
   const { cwd } = terminal;
   const named = flags.policy ?? (terminal.env.CODECELL_POLICY || undefined);
   const file = named === undefined ? await findPolicy(cwd) : resolve(cwd, named);
   const base = file === undefined ? parsePolicy({}) : await loadPolicy(file, { mustBeOwn: named === undefined });
   const { override, mounts } = flagsToOverride(flags, cwd);
   if (mounts.length > 0) override.fs = { ...override.fs, mounts: [...base.fs.mounts, ...mounts] };
+  if (llm) override.llm = { ...llm, models: [...new Set([...base.llm.models, ...(llm.models ?? [])])] };
   const { policy, changes } = widenByHand(base, override);
   const guarded = await guardPolicyFile(await denyNamedCredentials(policy, terminal), { cwd, file });
   return { policy: guarded, file, changes };

@@ -3,15 +3,15 @@ import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { writeFileAtomically } from "../../../lib/files/atomic-file.ts";
 import { stateDirectory } from "../../../lib/files/state-directory.ts";
-import { pythonFactsSchema } from "../../../service/runs/installed-packages.ts";
-import type { PythonFacts } from "../../../service/tools/policy-facts.ts";
+import { isPythonFacts, type PythonFacts } from "../../../service/tools/policy-facts.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import type { McpFlags } from "./mcp-options.ts";
 
 /** What an earlier server with the same policy and runner found; undefined: there was none. Creates nothing. */
 export async function knownPython(flags: McpFlags, terminal: Terminal): Promise<PythonFacts | undefined> {
   try {
-    return pythonFactsSchema.parse(JSON.parse(await readFile(fileOf(flags, terminal), "utf8")));
+    const facts: unknown = JSON.parse(await readFile(fileOf(flags, terminal), "utf8"));
+    return isPythonFacts(facts) ? facts : undefined;
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import type { Policy } from "../../../policy/schema.ts";
+import { hasModel } from "../../../service/rlm/model-source.ts";
 import { Codecell } from "../../../sessions/codecell.ts";
 import { namingOuterSandbox } from "../../../sessions/outer-sandbox.ts";
 import type { CommandContext } from "../command.ts";
@@ -7,6 +8,7 @@ import { PolicyReloader } from "../policy/reload-policy.ts";
 import { servedPolicy } from "../policy/served-policy.ts";
 import { commandAudit } from "../shell/command-audit.ts";
 import type { CommandLogger } from "../shell/command-logger.ts";
+import { modelChoice } from "../shell/model-options.ts";
 import { stateDirOf } from "../shell/state-dir.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { guardToolsFile } from "./guard-tools-file.ts";
@@ -35,7 +37,8 @@ export async function openMcpManager(
   const place = named === undefined ? {} : { runtimeDir: resolve(terminal.cwd, named) };
   const audit = await commandAudit(served, flags, terminal, logger);
   const stateDir = stateDirOf(flags, terminal);
-  const hostCalls = { tools: toolsFile !== undefined };
+  const models = hasModel(terminal.env, modelChoice(flags, terminal), policy);
+  const hostCalls = { tools: toolsFile !== undefined, models };
   const options = { policy, runners: await runners(logger), stateDir, ...place, logger, audit, hostCalls };
   return Codecell.open(options).catch(async (error: unknown) => {
     throw await namingOuterSandbox(error, terminal.env);

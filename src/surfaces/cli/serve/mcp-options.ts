@@ -3,6 +3,7 @@ import { type ToolsetName, toolsetNames } from "../../../service/tools/toolset-n
 import { policyOptions } from "../policy/policy-options.ts";
 import { commonOptions, type parseArguments } from "../shell/arguments.ts";
 import { logOptions } from "../shell/log-options.ts";
+import { modelOptions } from "../shell/model-options.ts";
 
 export const mcpOptions = {
   tools: { type: "string", value: "all|interpreter|rlm", help: "Which tools to offer. Default: all." },
@@ -10,7 +11,7 @@ export const mcpOptions = {
     type: "boolean",
     help: "Answer with structured content too, and list output schemas: for programs. Models need more tokens for it.",
   },
-  model: { type: "string", value: "NAME", help: "Model for sub-agents. This version has no sub-agents: no effect." },
+  ...modelOptions,
   "tools-from": {
     type: "string",
     value: "FILE",

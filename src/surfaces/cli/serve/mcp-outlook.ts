@@ -1,7 +1,9 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
+import { hasModel } from "../../../service/rlm/model-source.ts";
 import { type PolicyFacts, policyFacts, strictestFacts } from "../../../service/tools/policy-facts.ts";
 import { type HostEffects, hostEffects } from "../../../service/tools/tool-hints.ts";
+import { modelChoice } from "../shell/model-options.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { knownPython } from "./known-python.ts";
 import type { McpFlags } from "./mcp-options.ts";
@@ -16,6 +18,8 @@ export interface McpOutlook {
   readonly facts?: PolicyFacts;
   /** whether code may call tools of other MCP servers */
   readonly permitsTools?: boolean;
+  /** whether a model is set up for code and sub-agents */
+  readonly hasModel?: boolean;
 }
 
 /**
@@ -39,14 +43,16 @@ async function policyOutlook(flags: McpFlags, terminal: Terminal): Promise<McpOu
     const policy = await mcpPolicy(flags, terminal);
     const effects = hostEffects(policy);
     const facts = policyFacts(policy);
+    const models = hasModel(terminal.env, modelChoice(flags, terminal), policy);
     const { allow } = policy.tools;
-    if (flags["tools-from"] === undefined || allow.length === 0) return { effects, facts };
+    if (flags["tools-from"] === undefined || allow.length === 0) return { effects, facts, hasModel: models };
     // Servers may reach anything, and a tool that is named exactly may change something.
     const changes = allow.some((entry) => !entry.includes("*"));
     return {
       effects: { writesHost: effects.writesHost || changes, reachesNetwork: true },
       facts,
       permitsTools: true,
+      hasModel: models,
     };
   } catch {
     // The first call reports a policy that cannot be read; until then, assume the worst.

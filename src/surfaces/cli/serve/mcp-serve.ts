@@ -1,15 +1,18 @@
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { Cleanup } from "../../../lib/cleanup.ts";
 import { messageOf } from "../../../lib/errors.ts";
+import { stateDirectory } from "../../../lib/files/state-directory.ts";
 import { LazySandbox } from "../../../service/lazy-sandbox.ts";
+import { modelSource } from "../../../service/rlm/model-source.ts";
+import { serveFront } from "../../mcp/front/front.ts";
 import type { McpServerOptions } from "../../mcp/server.ts";
-import { serveOverStdio } from "../../mcp/stdio.ts";
 import type { CommandContext } from "../command.ts";
 import { isReloadSignal } from "../policy/reload-policy.ts";
 import { parseArguments } from "../shell/arguments.ts";
 import { clientGone } from "../shell/client-gone.ts";
 import { type CommandLogger, openCommandLogger } from "../shell/command-logger.ts";
+import { modelChoice } from "../shell/model-options.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { rememberPython } from "./known-python.ts";
 import { assertHttpFlags, type McpFlags, mcpOptions, parsePort, parseToolset } from "./mcp-options.ts";
@@ -38,7 +41,10 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
   await checkPolicyFlags(flags, terminal);
   using logger = openCommandLogger(flags, terminal);
   const outlook = await mcpOutlook(flags, terminal);
-  const options = { tools: toolset, structured: flags.structured === true, logger };
+  const options = {
+    ...{ tools: toolset, structured: flags.structured === true, logger },
+    hasModel: outlook.hasModel === true,
+  };
   await using cleanup = new Cleanup();
   const tools = await upstreamTools(flags, { terminal, logger, permitsTools: outlook.permitsTools });
   if (tools) cleanup.defer(() => tools[Symbol.asyncDispose]());
@@ -46,6 +52,8 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
   const sandbox = new LazySandbox({
     projectDir: projectDirectory(terminal),
     ...{ effects: outlook.effects, ...(outlook.facts ? { facts: outlook.facts } : {}) },
+    models: modelSource(terminal.env, modelChoice(flags, terminal)),
+    trajectories: trajectoriesOf(flags, terminal),
     ...(tools ? { prepareRun: (session) => tools.prepare(session), functions: () => tools.facts } : {}),
     onPython(python) {
       if (isDeepStrictEqual(python, outlook.facts?.python)) return;
@@ -75,7 +83,7 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
   if (flags.http) await serveHttp(sandbox, options, { flags, port, terminal, logger }, cleanup);
   else {
     if (terminal.stdin.isTTY) terminal.stderr.write(forPeople);
-    const connection = serveOverStdio(sandbox, options);
+    const connection = await serveFront(sandbox, options);
     cleanup.defer(() => connection[Symbol.asyncDispose]());
   }
   tools?.start(); // after the server listens: its start must not wait for others
@@ -86,6 +94,11 @@ export async function serveMcp(argv: readonly string[], { terminal, runners }: M
   });
   terminal.exitNow(0); // an open standard input would keep the process alive
   return 0;
+}
+
+function trajectoriesOf(flags: McpFlags, { cwd, env }: Terminal): string {
+  const named = flags["state-dir"];
+  return join(named === undefined ? stateDirectory(env) : resolve(cwd, named), "trajectories");
 }
 
 /** The other MCP servers, if the operator named any. */

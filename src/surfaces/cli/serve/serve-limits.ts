@@ -1,5 +1,6 @@
 import { CodecellError } from "../../../lib/errors.ts";
-import { duration, formatDuration, formatSize, size, suggestDuration, suggestSize } from "../../../policy/units.ts";
+import { formatDuration, formatSize } from "../../../policy/format-units.ts";
+import { duration, size, suggestDuration, suggestSize } from "../../../policy/units.ts";
 import { defaultLimits, type HttpLimits } from "../../http/limits.ts";
 import type { OptionSpec } from "../shell/arguments.ts";
 import { parseCount } from "../shell/parse-count.ts";

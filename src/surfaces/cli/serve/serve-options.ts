@@ -2,6 +2,7 @@ import { CodecellError } from "../../../lib/errors.ts";
 import { policyOptions } from "../policy/policy-options.ts";
 import { commonOptions, type parseArguments } from "../shell/arguments.ts";
 import { logOptions } from "../shell/log-options.ts";
+import { modelOptions } from "../shell/model-options.ts";
 import { limitOptions } from "./serve-limits.ts";
 
 export const serveOptions = {
@@ -24,6 +25,7 @@ export const serveOptions = {
   ...limitOptions,
   tools: { type: "string", value: "all|interpreter|rlm", help: "Which tools /mcp offers. Default: all." },
   structured: { type: "boolean", help: "Let /mcp answer with structured content too, and list output schemas." },
+  ...modelOptions,
   "print-openapi": { type: "boolean", help: "Print the OpenAPI document and exit." },
   "state-dir": {
     type: "string",

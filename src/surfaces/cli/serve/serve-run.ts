@@ -10,6 +10,7 @@ import { duration } from "../../../policy/units.ts";
 import { auditDirectory } from "../../../service/audit/audit-files.ts";
 import { openLinkKey } from "../../../service/links/link-key.ts";
 import { publishService } from "../../../service/links/published-service.ts";
+import { hasModel, modelSource } from "../../../service/rlm/model-source.ts";
 import { codecellVersion } from "../../../service/version.ts";
 import { Codecell } from "../../../sessions/codecell.ts";
 import { namingOuterSandbox } from "../../../sessions/outer-sandbox.ts";
@@ -26,6 +27,7 @@ import { isReloadSignal, PolicyReloader } from "../policy/reload-policy.ts";
 import { parseArguments } from "../shell/arguments.ts";
 import { commandAudit } from "../shell/command-audit.ts";
 import { type CommandLogger, openCommandLogger } from "../shell/command-logger.ts";
+import { modelChoice } from "../shell/model-options.ts";
 import { stateDirOf } from "../shell/state-dir.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { keepTokenFile } from "./keep-token-file.ts";
@@ -99,9 +101,12 @@ async function start(
   assertPrivate(policy, tokens.store.isShared);
   const runtimeDir = runtimeDirOf(flags, terminal);
   const stateDir = stateDirOf(flags, terminal);
+  const choice = modelChoice(flags, terminal);
+  const models = hasModel(terminal.env, choice, policy);
   const codecell = await Codecell.open({
     ...{ policy, runners: await runners(logger), stateDir, logger },
     audit: await commandAudit(effective, flags, terminal, logger),
+    hostCalls: { models },
     ...(runtimeDir === undefined ? {} : { runtimeDir }),
   }).catch(async (error: unknown) => {
     throw await namingOuterSandbox(error, terminal.env);
@@ -111,7 +116,10 @@ async function start(
   const publicName = publicUrl === undefined ? [] : [new URL(publicUrl).hostname];
   const service = new HttpService({
     ...{ codecell, tokens: tokens.store, linkKey: await openLinkKey(stateDir), logger, publicUrl },
-    mount: mcpMount({ tools: parseToolset(flags.tools), structured: flags.structured === true, logger }),
+    mount: mcpMount({
+      ...{ tools: parseToolset(flags.tools), structured: flags.structured === true, logger, hasModel: models },
+    }),
+    models: modelSource(terminal.env, choice),
     projectDir: projectDirectory(terminal),
     ...{ stateDir, limits },
     auditDir: policy.audit.enabled ? auditDirectory(stateDir) : undefined,

@@ -1,3 +1,4 @@
+import type { PolicyOverride } from "../../../policy/schema.ts";
 import { Codecell } from "../../../sessions/codecell.ts";
 import type { CommandContext } from "../command.ts";
 import { choiceLines, policyLines } from "../format/format-choice.ts";
@@ -13,6 +14,10 @@ export interface CommandRules {
   readonly persist: boolean;
   /** the command starts one cell and exits */
   readonly isForOneCell?: boolean;
+  /** rules about models that the operator types; they add models, and set the rest */
+  readonly llm?: PolicyOverride["llm"];
+  /** the command lets code call models */
+  readonly usesModels?: boolean;
 }
 
 /** Opens a codecell under the policy from the flags; with `verbose`, prints the policy and the runner. */
@@ -20,9 +25,9 @@ export async function openForCommand(
   flags: PolicyFlags & StateFlags,
   { terminal, runners }: CommandContext,
   logger: CommandLogger,
-  { persist, isForOneCell = false }: CommandRules,
+  { persist, isForOneCell = false, llm, usesModels = false }: CommandRules,
 ): Promise<Codecell> {
-  const effective = await effectivePolicy(flags, terminal);
+  const effective = await effectivePolicy(flags, terminal, llm);
   logger.explain(policyLines(effective));
   // A command opens at most one session, so a pool of warm cells is useless.
   const policy = { ...effective.policy, session: { ...effective.policy.session, persist, pool: 0 } };
@@ -31,6 +36,7 @@ export async function openForCommand(
     audit: await commandAudit({ ...effective, policy }, flags, terminal, logger),
     runners: await runners(logger, { named: policy.isolation.runner, isForOneCell }),
     stateDir: stateDirOf(flags, terminal),
+    hostCalls: { models: usesModels },
     filesStayInCell: !persist, // they end with the command
     logger: logger.background, // commands themselves report what could not be saved
   });

@@ -25,6 +25,10 @@ export const setFunctionsRoute = defineRoute({
           description: z.string().max(20_000).describe("the docstring"),
           input: schema.describe("JSON Schema of an object: its properties are the parameters"),
           output: schema.optional().describe("JSON Schema of the result; default: any value"),
+          kind: z
+            .enum(["call", "submit"])
+            .default("call")
+            .describe("`submit`: once the call is answered with a value, the run ends, as with sys.exit()"),
           timeout: z.number().positive().max(maxTimeoutSeconds).default(120).describe("seconds that a call may take"),
         }),
       )

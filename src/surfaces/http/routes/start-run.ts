@@ -53,6 +53,7 @@ export const startRunRoute = defineRoute({
     const stdin = body.stdin_stream ? new LateStdin() : body.stdin;
     const waitMs = body.wait * 1000;
     const startedAt = performance.now();
+    await sandbox.prepareRun(session);
     const { runId, sessionId } = await startRun(sandbox.runs, session, code, {
       ...{ language, signal, turnMs: body.when_busy === "wait" ? waitMs : 0 },
       ...(timeout === undefined ? {} : { timeout: timeout * 1000 }),

@@ -2,11 +2,14 @@ import { existsSync } from "node:fs";
 import { afterAll } from "vitest";
 import { Cleanup } from "../../src/lib/cleanup.ts";
 import { containerRunner } from "../../src/runners/container/runner.ts";
+import { processRunner } from "../../src/runners/process/runner.ts";
 import { skipOrFail } from "../contract/required.ts";
-import { containerModules } from "../cpython/modules.ts";
-import { describeCpython } from "../cpython/suite.ts";
 import { importHostPython } from "../support/host-python-image.ts";
 import { PrivateDocker, privateDockerProbe } from "../support/private-docker.ts";
+import { skipsProcess } from "../support/process-cells.ts";
+import { BareMachine } from "./bare-machine.ts";
+import { containerModules, modules } from "./modules.ts";
+import { describeCpython } from "./suite.ts";
 
 const image = "codecell-cpython:latest";
 /** what the tests of the chosen modules call */
@@ -15,9 +18,19 @@ const programs = [
   ...["env", "id"].map((name) => `/usr/bin/${name}`),
 ].filter((path) => existsSync(path));
 
-const isMissing = skipOrFail("container", privateDockerProbe());
+/** both cells are compared with the same outcomes of it */
+const bareMachine = new BareMachine();
 const cleanup = new Cleanup();
 afterAll(() => cleanup[Symbol.asyncDispose]());
+
+await describeCpython({
+  kind: "process",
+  title: "a process cell",
+  prepare: async () => () => processRunner(),
+  modules,
+  bareMachine,
+  isMissing: skipsProcess,
+});
 
 await describeCpython({
   kind: "container",
@@ -30,5 +43,6 @@ await describeCpython({
     return () => containerRunner({ engine: "docker", image, addresses: docker.addresses });
   },
   modules: containerModules,
-  isMissing,
+  bareMachine,
+  isMissing: skipOrFail("container", privateDockerProbe()),
 });

@@ -1,0 +1,129 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Script, scriptedKey, startScriptedModelServer } from "../fakes/scripted-model-server.ts";
+import { availableRunners, codecell } from "./codecell-process.ts";
+
+const model = "anthropic/claude-sonnet-5-5";
+const code = (...lines: string[]) => `Let me look.\n\n\`\`\`python\n${lines.join("\n")}\n\`\`\``;
+let cwd: string;
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "codecell-rlm-"));
+  const lines = Array.from({ length: 2000 }, (_, at) => `line ${at}: ${at === 1234 ? "the code is 7391" : "nothing"}`);
+  await writeFile(join(cwd, "log.txt"), lines.join("\n"));
+});
+afterAll(() => rm(cwd, { recursive: true }));
+
+/** Runs `codecell rlm run` against a FAKE model that plays a script. */
+async function rlm(script: Script, argv: readonly string[], env: Record<string, string> = {}) {
+  await using server = await startScriptedModelServer("anthropic", script);
+  const finished = await codecell(["rlm", "run", ...argv], {
+    ...{ cwd, env: { ANTHROPIC_API_KEY: scriptedKey, ANTHROPIC_BASE_URL: server.url, ...env } },
+  });
+  return { ...finished, requests: server.requests };
+}
+
+const find = ["-s", "question, log -> code: int", "--value", "question=Which code?", "--input", "log=log.txt"];
+
+describe.each(await availableRunners())("codecell rlm run in the %s runner, with a scripted model", (runner) => {
+  const where = ["--runner", runner, "--model", model];
+
+  test("prints typed outputs that code found in a file which never enters a prompt", async () => {
+    const script = [
+      code("import re", "hits = re.findall(r'code is (\\d+)', log)", "print(len(log), hits)"),
+      code("SUBMIT(code=int(hits[0]))"),
+    ];
+    const { stdout, stderr, code: exit, requests } = await rlm(script, [...find, ...where]);
+    expect({ stdout, exit }, stderr).toEqual({ stdout: "code: 7391\n", exit: 0 });
+    expect(stderr).toMatch(/turn 1\/20.*\n.*ok.*'7391'.*\nturn 2\/20/);
+    expect(stderr).toContain("submitted");
+    expect(JSON.stringify(requests[0]?.body)).not.toContain("7391");
+    expect(requests[1]?.messages.at(-1)?.text).toContain("['7391']");
+  });
+
+  test("keeps the key out of the cell, its output and its files", async () => {
+    const script = [
+      code(
+        "import os, sys, glob",
+        "print(dict(os.environ))",
+        "print(open('/proc/self/environ').read() if os.path.exists('/proc/self/environ') else '')",
+      ),
+      code("SUBMIT(code=1)"),
+    ];
+    const trajectory = join(cwd, `key-${runner}.jsonl`);
+    const { stdout, stderr, requests } = await rlm(script, [...find, ...where, "--trajectory", trajectory]);
+    expect(stdout).toBe("code: 1\n");
+    const everything = [
+      stdout,
+      stderr,
+      JSON.stringify(requests.map(({ body }) => body)),
+      await readFile(trajectory, "utf8"),
+    ];
+    expect(everything.join("\n")).not.toContain(scriptedKey);
+    expect(everything[2]).toContain("environ");
+  });
+
+  test("asks models about parts, in order, and marks the calls that failed", async () => {
+    const script: Script = ({ messages }) => {
+      const last = messages.at(-1)?.text ?? "";
+      if (last.startsWith("part"))
+        return last === "part 1" ? { fault: "status", status: 400, message: "no" } : `saw ${last}`;
+      return messages.length === 1
+        ? code(
+            "answers = llm_query_batched([f'part {i}' for i in range(3)])",
+            "print([getattr(a, 'ok', True) for a in answers], answers[0], answers[2])",
+          )
+        : code("SUBMIT(code=len(answers))");
+    };
+    const { stdout, requests } = await rlm(script, [...find, ...where]);
+    expect(stdout).toBe("code: 3\n");
+    expect(requests.at(-1)?.messages.at(-1)?.text).toContain("[True, False, True] saw part 0 saw part 2");
+  });
+});
+
+describe("codecell rlm run", () => {
+  const where = ["--model", model];
+
+  test("replays a recorded run without a model and without a key", async () => {
+    const script = [code("n = llm_query('how many?')", "print(n)"), "42", code("SUBMIT(code=int(n))")];
+    const recorded = await rlm(script, [...find, ...where, "--record", "run.tape", "--json"]);
+    const first = JSON.parse(recorded.stdout);
+    expect(first).toMatchObject({ finish: "submitted", outputs: { code: 42 }, turns: 2, model_calls: 3 });
+    const again = await codecell(["rlm", "run", ...find, ...where, "--replay", "run.tape", "--json"], { cwd });
+    const second = JSON.parse(again.stdout);
+    expect(second).toMatchObject({ finish: "submitted", outputs: { code: 42 } });
+    expect(second.usage.total.usd).toBe(first.usage.total.usd);
+    const changed = ["-s", "question, log -> code: int", "--value", "question=Another?", "--input", "log=log.txt"];
+    const drifted = await codecell(["rlm", "run", ...changed, ...where, "--replay", "run.tape", "--json"], { cwd });
+    expect(JSON.parse(drifted.stdout)).toMatchObject({ finish: "error", outputs: null });
+    expect(drifted.code).toBe(1);
+  });
+
+  test("never spends more than the money cap, whatever the code asks for", async () => {
+    const script: Script = ({ messages }) =>
+      messages[0]?.text.startsWith("x")
+        ? "y".repeat(400)
+        : code("answers = llm_query_batched(['x' * 4000] * 40)", "print(len(answers))");
+    const { stdout, code: exit } = await rlm(script, [...find, ...where, "--max-usd", "0.30", "--json"]);
+    const result = JSON.parse(stdout);
+    expect(result.usage.total.usd).toBeLessThanOrEqual(0.3);
+    expect(result).toMatchObject({ outputs: null });
+    expect(exit).toBe(1);
+  });
+
+  test.each([
+    [["-s", "question answer", ...where], 2, "->"],
+    [["-s", "question -> answer", "--value", "question", ...where], 2, "NAME=TEXT"],
+    [["-s", "question -> answer", ...where], 2, "question"],
+    [["-s", "log -> answer", "--input", "log=missing.txt", ...where], 1, "missing.txt"],
+    [["-s", "question -> answer", "--value", "question=x"], 1, "--model"],
+    [["-s", "question -> answer", "--value", "question=x", "--model", "openai/gpt-nobody-knows"], 1, "price"],
+  ])("reports what is wrong and what to do: %j", async (argv, exit, said) => {
+    const finished = await rlm([], argv, { CODECELL_MODEL: "", OPENAI_API_KEY: "sk-x" });
+    expect(finished.stderr).toContain(said);
+    expect(finished.code).toBeGreaterThan(0);
+    expect(finished.requests).toEqual([]);
+    expect([exit, 1, 2, 3, 4]).toContain(finished.code);
+  });
+});

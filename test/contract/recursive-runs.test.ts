@@ -5,11 +5,17 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type RlmOptions, runRlm } from "../../src/rlm/loop/run-rlm.ts";
 import { forkedCell, sessionCell } from "../../src/rlm/loop/session-cell.ts";
 import { readTrajectory } from "../../src/rlm/trajectory/reader.ts";
+import { wasmRunner } from "../../src/runners/wasm/runner.ts";
 import type { Codecell } from "../../src/sessions/codecell.ts";
 import type { Session } from "../../src/sessions/session.ts";
 import { type LmScript, ScriptedLm, testPrices } from "../fakes/scripted-lm.ts";
 import { newStateDir, openManager, removeStateDir } from "../support/managers.ts";
 import { skipsProcess } from "../support/process-cells.ts";
+import { skipOrFail } from "./required.ts";
+
+const wasm = wasmRunner();
+const skipsWasm = skipOrFail("wasm", await wasm.probe());
+await wasm[Symbol.asyncDispose]();
 
 const fence = (code: string) => `\`\`\`python\n${code}\n\`\`\``;
 
@@ -177,6 +183,35 @@ describe.skipIf(skipsProcess)("a recursive run in a session", () => {
       expect(events.at(-1)).toMatchObject({ type: "finish", finish: "submitted", outputs: { answer: "done" } });
     } finally {
       await rm(dir, { recursive: true, force: true });
+    }
+  });
+});
+
+describe.skipIf(skipsWasm)("a recursive run on the wasm runner", () => {
+  test("asks models and submits, and its code sees that sub-agents need forks", async () => {
+    const stateDir = await newStateDir();
+    try {
+      await using codecell = await openManager(stateDir, {}, { runners: [wasmRunner()] });
+      const session = await codecell.session();
+      const code = [
+        "try:",
+        "    rlm_query('part -> summary', part=text)",
+        "except NotImplementedError as error:",
+        "    reason = str(error)",
+        "SUBMIT([llm_query(text), *llm_query_batched(['a', 'b']), reason])",
+      ].join("\n");
+      const lm = new ScriptedLm(({ model, messages }) => (model === "sub" ? `re: ${messages[0]?.text}` : fence(code)));
+      const run = runRlm({
+        ...{ signature: "text -> answer: list[str]", inputs: { text: { value: "t" } }, root: "root", sub: "sub" },
+        ...{ models: lm.gateway(), prices: testPrices, cell: sessionCell(session) },
+      });
+      const { finish, outputs } = await run.result;
+      expect({ finish, outputs }).toEqual({
+        finish: "submitted",
+        outputs: { answer: ["re: t", "re: a", "re: b", expect.stringContaining("does not support forks")] },
+      });
+    } finally {
+      await removeStateDir(stateDir);
     }
   });
 });

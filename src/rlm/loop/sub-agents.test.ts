@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { type CellScript, MarkedFailure, ScriptedCell } from "../../../test/fakes/scripted-cell.ts";
 import { type LmScript, ScriptedLm, testPrices } from "../../../test/fakes/scripted-lm.ts";
 import { tokensOf } from "../trajectory/cost.ts";
+import type { RlmEvent } from "../trajectory/event.ts";
 import { readTrajectory } from "../trajectory/reader.ts";
 import { trajectoryTree } from "../trajectory/tree.ts";
 import { type RlmOptions, runRlm } from "./run-rlm.ts";
@@ -22,6 +23,17 @@ async function perform(script: LmScript, code: CellScript, options: Partial<RlmO
     ...{ models: lm.gateway(), prices: testPrices, cell, ...options },
   });
   return { result: await run.result, lm, cell };
+}
+
+async function performWithEvents(script: LmScript, options: Partial<RlmOptions>) {
+  const lm = new ScriptedLm(script);
+  const run = runRlm({
+    ...{ signature: "text -> answer: Any", inputs: { text: { value: "abc" } }, root: "root", sub: "sub" },
+    ...{ models: lm.gateway(), prices: testPrices, cell: new ScriptedCell({}), ...options },
+  });
+  const events: RlmEvent[] = [];
+  for await (const event of run.events) events.push(event);
+  return { result: await run.result, events };
 }
 
 const asking: CellScript = {
@@ -187,6 +199,13 @@ describe("the budget of a tree", () => {
     expect(result.calls).toBeGreaterThan(5);
     expect(tokensOf(result.usage.total)).toBeLessThanOrEqual(90_000);
   });
+});
+
+test("a call that the budget refuses is recorded, and counts nowhere as a call", async () => {
+  const { result, events } = await performWithEvents(() => fence("print"), { limits: { maxUsd: 0.0001 } });
+  expect(events.find(({ type }) => type === "lm_response")).toMatchObject({ status: "refused" });
+  expect(result).toMatchObject({ finish: "limit:usd", calls: 0 });
+  expect(trajectoryTree(events)?.root.cost.calls).toBe(0);
 });
 
 test("a trajectory has every turn, call and sub-agent, and its costs are those of the result", async () => {

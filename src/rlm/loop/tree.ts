@@ -1,4 +1,4 @@
-import { CodecellError, messageOf } from "../../lib/errors.ts";
+import { CodecellError, type CodecellErrorCode, messageOf } from "../../lib/errors.ts";
 import type { CallOptions } from "../../llm/calls/gateway.ts";
 import type { LmRequest, LmResponse } from "../../llm/client.ts";
 import { type Prices, priceOf } from "../../llm/money/prices.ts";
@@ -11,6 +11,11 @@ import type { RlmModels } from "./models.ts";
 
 /** How much of a text is recorded. The whole is never needed to follow a run, and prompts can be huge. */
 const recordedChars = 20_000;
+
+/** Errors of calls that were never sent. */
+const notSent: ReadonlySet<CodecellErrorCode> = new Set([
+  ...(["budget_exhausted", "model_unavailable", "too_large", "usage"] as const),
+]);
 
 /** Why everything stops. */
 export type Stop = { readonly kind: "time" } | { readonly kind: "cancelled"; readonly reason: string };
@@ -93,10 +98,9 @@ export class Tree {
       return { text, stop, usage };
     } catch (error) {
       const ms = this.options.now() - started;
-      this.record({ ...ended, status: "failed", text: recorded(messageOf(error)), usd: null, cached: false, ms });
-      // A call that the budget refused was never sent.
-      const wasSent = !(error instanceof CodecellError && error.code === "budget_exhausted");
-      if (wasSent) this.#add(request.model, { ...noCost, calls: 1, failed: 1 });
+      const status = error instanceof CodecellError && notSent.has(error.code) ? "refused" : "failed";
+      this.record({ ...ended, status, text: recorded(messageOf(error)), usd: null, cached: false, ms });
+      if (status === "failed") this.#add(request.model, { ...noCost, calls: 1, failed: 1 });
       throw error;
     }
   }

@@ -75,7 +75,8 @@ const lmResponse = z.object({
   type: z.literal("lm_response"),
   ...inTurn,
   call: z.string(),
-  status: z.enum(["ok", "failed"]),
+  /** `refused`: it was never sent, because of the budget or a limit */
+  status: z.enum(["ok", "failed", "refused"]),
   text: z.string(),
   stop: z.string().optional(),
   usage: usage.optional(),

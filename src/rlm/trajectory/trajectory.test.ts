@@ -66,6 +66,17 @@ describe("a trajectory file", () => {
     expect(events.length).toBeGreaterThan(10);
   });
 
+  test("that had a line replaced by one of another trajectory names the line", async () => {
+    await writeSample();
+    const other = join(dir, "other.jsonl");
+    await using writer = await TrajectoryWriter.create(other);
+    for (const event of sampleTrajectory()) writer.add({ ...event, at: event.at + 1 });
+    await writer.flush();
+    const foreign = (await readFile(other, "utf8")).split("\n")[3] ?? "";
+    await writeFile(path, `${(await lines()).with(3, foreign).join("\n")}\n`);
+    expect((await readTrajectory(path)).problem).toMatchObject({ line: 4 });
+  });
+
   test("that does not exist or is something else is a clear error", async () => {
     await expect(readTrajectory(path)).rejects.toMatchObject({ code: "usage", message: `${path} does not exist` });
     await writeFile(path, '{"a": 1}\n');

@@ -180,6 +180,7 @@ function endCall(run: RunParts, response: Of<"lm_response">): boolean {
 }
 
 function costOf({ status, cached, usage, usd }: Of<"lm_response">): Cost {
+  if (status === "refused") return noCost;
   if (cached) return { ...noCost, cached: 1 };
   const isUnpriced = usd === null && usage !== undefined;
   return {

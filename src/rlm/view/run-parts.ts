@@ -77,7 +77,7 @@ function share(usd: number, treeUsd: number): Html | undefined {
 }
 
 function callPart({ request, response, cost, startMs, endMs }: CallNode): Html {
-  const state = !response ? "no answer" : response.status === "failed" ? "failed" : response.cached ? "cached" : "";
+  const state = !response ? "no answer" : response.status !== "ok" ? response.status : response.cached ? "cached" : "";
   const chip =
     state === "" ? undefined : html`<span class="chip ${state === "cached" ? "soft" : "bad"}">${state}</span>`;
   const stop =

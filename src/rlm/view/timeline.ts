@@ -88,7 +88,7 @@ function codeBars(turn: TurnNode, target: string): Bar[] {
 function callBar(call: CallNode, row: number, target: string): Bar {
   const { request, response, startMs, endMs } = call;
   const kind =
-    response?.status === "failed"
+    response && response.status !== "ok"
       ? "failed"
       : response?.cached
         ? "cached"

@@ -25,6 +25,8 @@ interface Branch {
   readonly line: string;
   readonly style?: (text: string) => string;
   readonly below?: readonly Branch[];
+  /** a line of code or output: it has no mark of its own, so that it can be copied */
+  readonly isText?: true;
 }
 
 const short = { codeLines: 8, outputLines: 5, calls: 4 } as const;
@@ -100,8 +102,8 @@ function turnBranch(turn: TurnNode, format: TrajectoryFormat): Branch {
 /** Failed calls are always shown: they are what a reader looks for. */
 function callBranches(calls: readonly CallNode[], { style, isFull }: TrajectoryFormat): Branch[] {
   if (isFull || calls.length <= short.calls) return calls.map((call) => callBranch(call, style));
-  const failed = calls.filter(({ response }) => response?.status === "failed");
-  const others = calls.filter(({ response }) => response?.status !== "failed");
+  const failed = calls.filter(({ response }) => response && response.status !== "ok");
+  const others = calls.filter(({ response }) => !response || response.status === "ok");
   const shown = [...others.slice(0, Math.max(1, short.calls - failed.length)), ...failed.slice(0, short.calls)];
   const more = calls.length - shown.length;
   return [
@@ -111,7 +113,13 @@ function callBranches(calls: readonly CallNode[], { style, isFull }: TrajectoryF
 }
 
 function callBranch({ request, response, cost, startMs, endMs }: CallNode, style: Style): Branch {
-  const state = !response ? " no answer" : response.status === "failed" ? " failed" : response.cached ? " cached" : "";
+  const state = !response
+    ? " no answer"
+    : response.status !== "ok"
+      ? ` ${response.status}`
+      : response.cached
+        ? " cached"
+        : "";
   const price = response?.cached ? "" : ` · ${tokensText(cost)} · ${moneyText(cost)}`;
   const answer = response === undefined || request.purpose === "root" ? "" : ` → ${oneLine(response.text)}`;
   const name = request.purpose === "extract" ? `extract ${request.model}` : request.model;
@@ -126,15 +134,15 @@ function textLines(text: string, most = Number.POSITIVE_INFINITY): Branch[] {
   const hidden = lines.length - most;
   const shown = hidden > 0 ? lines.slice(0, most) : lines;
   return [
-    ...shown.map((line) => ({ line: safeLine(line) })),
-    ...(hidden > 0 ? [{ line: `… ${countText(hidden, "more line")}` }] : []),
+    ...shown.map((line) => ({ line: safeLine(line), isText: true as const })),
+    ...(hidden > 0 ? [{ line: `… ${countText(hidden, "more line")}`, isText: true as const }] : []),
   ];
 }
 
 function branchLines(branches: readonly Branch[], indent: string, width: number, isTop = false): string[] {
-  return branches.flatMap(({ line, style = (text) => text, below = [] }, index) => {
+  return branches.flatMap(({ line, style = (text) => text, below = [], isText }, index) => {
     const isLast = index === branches.length - 1;
-    const mark = isTop ? "" : isLast ? "└─ " : "├─ ";
+    const mark = isTop ? "" : isText ? "  " : isLast ? "└─ " : "├─ ";
     const room = Math.max(20, width - indent.length - mark.length);
     const next = isTop ? indent : `${indent}${isLast ? "   " : "│  "}`;
     return [`${indent}${mark}${style(cutTo(line, room))}`, ...branchLines(below, next, width)];

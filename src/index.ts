@@ -16,8 +16,6 @@ export type { RunError, RunState, RunStatus, Variable } from "./kernel/messages.
 export type { ValuePreview } from "./kernel/value-preview.ts";
 /** The one error of codecell: a code to branch on and a hint to act on. */
 export { CodecellError, type CodecellErrorCode } from "./lib/errors.ts";
-/** An error that code in a session sees with its type and message. */
-export { GuestFailure } from "./lib/guest-failure.ts";
 /** Operational messages; pass one in to see them. */
 export type { Logger } from "./lib/log/logger.ts";
 /** Rules that a living session may change. */
@@ -40,8 +38,7 @@ export type { EnforcedRule, EnforcementReceipt } from "./runners/receipt.ts";
 export { Codecell } from "./sessions/codecell.ts";
 export type { CodecellOptions } from "./sessions/codecell-options.ts";
 /** Functions of the host program that code in a session may call. */
-export type { HostCallContext, HostFunction, HostFunctions } from "./sessions/functions/host-function.ts";
-export type { ExposedFunctions } from "./sessions/functions/session-functions.ts";
+export type { HostCallContext, HostFunction } from "./sessions/functions/host-function.ts";
 /** A frozen copy of the interpreter. */
 export type { Checkpoint } from "./sessions/interpreter/checkpoints.ts";
 /** How large a value may be that is read out of a session. */

@@ -18,8 +18,7 @@ import type { CellUsage } from "../runners/runner.ts";
 import { auditedFiles } from "./files/audited-files.ts";
 import { loadHostFile } from "./files/load-host-file.ts";
 import { filesOf, uploadFile } from "./files/upload-file.ts";
-import type { HostFunctions } from "./functions/host-function.ts";
-import type { ExposedFunctions } from "./functions/session-functions.ts";
+import type { HostFunction } from "./functions/host-function.ts";
 import type { Checkpoint } from "./interpreter/checkpoints.ts";
 import type { ReadOptions } from "./interpreter/session-values.ts";
 import { checkVariableName } from "./interpreter/variable-name.ts";
@@ -235,7 +234,8 @@ export class Session implements AsyncDisposable {
    * Lets programs in the session call functions of this process, from its next run on. Each is a Python function with
    * parameters, type hints and a docstring. Forks get the same functions. Disposing the result removes them.
    */
-  expose(functions: HostFunctions): Promise<ExposedFunctions> {
+  // biome-ignore lint/suspicious/noExplicitAny: each function has its own input, which its schema checks
+  expose(functions: Readonly<Record<string, HostFunction<any>>>): Promise<AsyncDisposable> {
     return this.managed.functions.expose(functions);
   }
 

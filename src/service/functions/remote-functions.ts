@@ -1,7 +1,6 @@
 import { CodecellError } from "../../lib/errors.ts";
 import { GuestFailure } from "../../lib/guest-failure.ts";
 import type { HostCallContext, HostFunctions, JsonSchema } from "../../sessions/functions/host-function.ts";
-import type { ExposedFunctions } from "../../sessions/functions/session-functions.ts";
 import type { Session } from "../../sessions/session.ts";
 
 /** A function that a client of the service answers. */
@@ -37,7 +36,7 @@ export class RemoteFunctions {
   readonly #session: Session;
   readonly #waiting = new Map<number, Waiting>();
   readonly #wakers = new Set<() => void>();
-  #exposed: ExposedFunctions | undefined;
+  #exposed: AsyncDisposable | undefined;
   #latest = 0;
 
   constructor(session: Session) {

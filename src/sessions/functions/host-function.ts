@@ -25,10 +25,10 @@ export interface HostFunction<Input = never> {
   /** what it does; the function's docstring */
   readonly description: string;
   /** a JSON Schema or zod schema of an object: its properties are the parameters */
-  readonly input: JsonSchema | z.ZodType<Input>;
+  readonly input: Readonly<Record<string, unknown>> | z.ZodType<Input>;
   /** default: any JSON value; a value that does not match is an error of the host, and does not reach the program */
-  readonly output?: JsonSchema | z.ZodType;
-  /** Returns a JSON value. What it throws reaches the program: see `GuestFailure`. */
+  readonly output?: Readonly<Record<string, unknown>> | z.ZodType;
+  /** Returns a JSON value. What it throws reaches the program as an exception with the error's name and message. */
   call(input: Input, context: HostCallContext): unknown;
   /** how long a call may take; default: 2 minutes */
   readonly timeoutMs?: number;

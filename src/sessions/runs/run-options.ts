@@ -29,8 +29,9 @@ export interface RunOptions {
 }
 
 /** Options of one run in a cell. */
-export interface LiveRunOptions
-  extends Pick<RunOptions, "language" | "signal" | "stdin" | "args" | "file" | "isStreamed"> {
+export interface LiveRunOptions extends Pick<RunOptions, "language" | "signal" | "stdin" | "args" | "file"> {
+  /** the one reader of the run's events keeps what it needs: events are dropped once read, and the result lacks them */
+  readonly isStreamed?: boolean;
   /** at most the policy's `proc.timeout` */
   readonly timeoutMs?: number;
   /** how much output is kept, instead of the policy's `proc.output` */

@@ -72,7 +72,7 @@ export class AgentLoop {
 
   async #ask(isLast: boolean): Promise<{ reply?: LmResponse; exhausted?: LimitKind }> {
     const { tree, limits, budget, id: run, turn } = this.#agent;
-    const line = turnLine(turn, limits.maxIters, budget.left, tree.leftMs);
+    const line = turnLine(turn, limits.maxIters, budget.left);
     const text = [...this.#feedback, ...(isLast ? [lastTurnText] : []), line].join("\n\n");
     const request = this.#request(text);
     try {

@@ -102,8 +102,10 @@ export function warningText({ kind, percent }: { kind: BudgetKind; percent: numb
   return `Warning: ${percent} % of the ${kindNames[kind]} budget is used.`;
 }
 
+const noCaps: Left = { calls: null, tokens: null, usd: null };
+
 /** `Turn 3/20. Left: 41 sub-calls, 1,204,000 tokens, $0.83.` No time: a replay must send the same text. */
-export function turnLine(turn: number, of: number, left: Left): string {
+export function turnLine(turn: number, of: number, left: Left = noCaps): string {
   const parts = [
     ...(left.calls === null ? [] : [`${number(left.calls)} sub-calls`]),
     ...(left.tokens === null ? [] : [`${number(left.tokens)} tokens`]),

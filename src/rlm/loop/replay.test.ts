@@ -19,6 +19,13 @@ const code: CellScript = {
   agent: async ({ call, fork }) =>
     call("SUBMIT", { answer: await fork("rlm_query", "part -> summary", { part: "p" }) }),
   child: ({ call }) => call("SUBMIT", { summary: "short" }),
+  agents: async ({ call, fork }) => {
+    const inputs = Array.from({ length: 7 }, (_, n) => ({ part: `part ${n}` }));
+    await call("SUBMIT", { answer: await fork("rlm_query_batched", "part -> size: int", inputs) });
+  },
+  look: async ({ call, print, variables }) =>
+    print(String(await call("llm_query", { prompt: String(variables.get("part")) }))),
+  count: ({ call, variables }) => call("SUBMIT", { size: String(variables.get("part")).length }),
 };
 const live = () =>
   new ScriptedLm(async ({ model, system, messages }, index) => {
@@ -52,6 +59,25 @@ test("a replay needs no model, and gives the same outputs at the same cost, howe
   const replayed = await perform(silent, await Tape.replay(path), { now: slowClock() });
   expect(silent.requests).toEqual([]);
   expect(replayed).toMatchObject({ finish: "submitted", outputs: recorded.outputs, usage: recorded.usage });
+});
+
+test("a replay of sub-agents at the same time matches, although they end in another order", async () => {
+  const path = join(dir, "tape.jsonl");
+  const waits = [40, 5, 25, 1, 30, 10, 20];
+  const model = new ScriptedLm(async ({ model: name, system, messages }) => {
+    if (name === "sub") {
+      await new Promise((resolve) => setTimeout(resolve, waits[Number(messages[0]?.text.at(-1))]));
+      return "seen";
+    }
+    return fence(system?.includes("- size (int)") ? (messages.length === 1 ? "look" : "count") : "agents");
+  });
+  const recorded = await perform(model, await Tape.record(path));
+  const replayed = await perform(new ScriptedLm(() => new Error("no model may be asked")), await Tape.replay(path));
+  expect(recorded).toMatchObject({ finish: "submitted", calls: 1 + 7 * 3 });
+  const { usd, ...usage } = replayed.usage.total;
+  expect(replayed).toMatchObject({ finish: "submitted", outputs: recorded.outputs });
+  expect(recorded.usage.total).toMatchObject(usage);
+  expect(recorded.usage.total.usd).toBeCloseTo(usd, 12);
 });
 
 test("a replay with another input is named drift", async () => {

@@ -66,7 +66,8 @@ test("the plugin and the MCPB bundle start `codecell mcp`", () => {
   expect(json(".claude-plugin/plugin.json").mcpServers.codecell.args.at(-1)).toBe("mcp");
   const { entry_point, mcp_config } = json("mcpb/manifest.json").server;
   expect(mcp_config.args[0]).toBe(`\${__dirname}/${entry_point}`);
-  expect(text(entry_point)).toContain("mcp-entrance.js");
+  expect(mcp_config.args[1]).toBe("mcp");
+  expect(entry_point).toBe(json("package.json").bin.codecell);
 });
 
 test("nothing tells a user to download codecell by a name that is not published and that anyone could register", () => {

@@ -73,7 +73,7 @@ export { callTool, type ToolCall, type ToolOutcome } from "./tools/call-tool.ts"
 /** Instructions for a model that gets a set of tools. */
 export { instructionsFor } from "./tools/instructions.ts";
 /** What a policy and its Python mean for a model: limits, hosts, packages. */
-export type { PolicyFacts, PythonFacts } from "./tools/policy-facts.ts";
+export type { FunctionFacts, PolicyFacts, PythonFacts } from "./tools/policy-facts.ts";
 /** A tool without a transport: name, description, schemas and handler. */
 export {
   type ArtifactLink,

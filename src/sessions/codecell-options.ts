@@ -3,7 +3,6 @@ import type { EgressOptions } from "../egress/process/egress-process.ts";
 import type { Logger } from "../lib/log/logger.ts";
 import type { Policy, PolicyInput } from "../policy/schema.ts";
 import type { SandboxRunner } from "../runners/runner.ts";
-import type { HostCalls } from "./rules/host-call-rules.ts";
 
 /** Options of `Codecell.open`; everything has a default. */
 export interface CodecellOptions {
@@ -21,7 +20,7 @@ export interface CodecellOptions {
   /** how the egress proxy is set up, where the policy opens the network */
   readonly egress?: EgressOptions;
   /** what this program lets code in its cells reach through functions of the host, for the receipt; default: nothing */
-  readonly hostCalls?: Partial<HostCalls>;
+  readonly hostCalls?: { readonly models?: boolean; readonly tools?: boolean };
   /** @internal wall-clock milliseconds */
   readonly now?: () => number;
   /** @internal files stay in the cell, where the OS limits them, because nobody reads them on the host */

@@ -23,6 +23,18 @@ class RunInput:
         self.has_all = False  # the host has sent everything
         self.is_watched = False  # bytes wait until the program reads
         self.is_open = True
+        self.is_paused = False
+
+    def pause(self):
+        """Until the interrupt of the run is noticed: CPython's `sys.stdin.read()` notices none while data keeps arriving."""
+        self.is_paused = True
+        if self.is_open:
+            self.watch(False)
+
+    def resume(self):
+        self.is_paused = False
+        if self.is_open:
+            self.move()
 
     def hand_over(self, link):
         """Passes the reading end to the worker. If that fails, the worker is unusable, and its run reports that."""
@@ -43,6 +55,9 @@ class RunInput:
     def move(self, data=b""):
         """Writes as much as the pipe takes. A program that has closed its input gets nothing more, and no credit is granted."""
         outlet = self.outlet
+        if self.is_paused:
+            outlet.enqueue(data)
+            return
         try:
             if data:
                 outlet.write(data)

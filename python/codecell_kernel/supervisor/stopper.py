@@ -47,8 +47,11 @@ class Stopper:
 
     def interrupt(self):
         """A signal just before a blocking call is noticed only when the call returns, so it is sent twice."""
+        active = self.branch.active
+        if active.input is not None:
+            active.input.pause()
         signal_quietly(self.branch.link.pid, _signal.SIGINT)
-        self.branch.active.interrupt_at = monotonic() + UNNOTICED_SECONDS
+        active.interrupt_at = monotonic() + UNNOTICED_SECONDS
 
     def on_noticed(self):
         """The worker raised KeyboardInterrupt. A finalizer or C callback may swallow it: retry once before the kill."""
@@ -56,6 +59,8 @@ class Stopper:
         if active is None:
             return
         active.interrupt_at = None
+        if active.input is not None:
+            active.input.resume()
         if active.ending and active.deadline is not None and not active.had_last_call:
             active.had_last_call = True
             active.interrupt_at = active.deadline - LAST_CALL_SECONDS

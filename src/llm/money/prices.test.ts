@@ -57,7 +57,7 @@ describe("prices", () => {
       expect.objectContaining({
         code: "model_unavailable",
         message: "there is a money cap, but no price for my-model",
-        hint: expect.stringContaining("`prices`"),
+        hint: expect.stringContaining("--prices FILE"),
       }),
     );
     assertPriced(["my-model"], { tokens: 1000 });

@@ -19,30 +19,21 @@ export const liveRules: ReadonlySet<PolicyFieldName> = new Set(
   Object.keys(live).map((name) => `net.${name}` as PolicyFieldName),
 );
 
-const liveNet = z.strictObject(netRules).pick(live).partial();
-type LiveNet = z.input<typeof liveNet>;
+const makeLiveNet = () => z.strictObject(netRules).pick(live).partial();
+type LiveNet = z.input<ReturnType<typeof makeLiveNet>>;
+
+const cache: { liveNet?: ReturnType<typeof makeLiveNet> } = {};
+
+/** The schema of these rules. It is built when it is first used, because most processes never change a policy. */
+export function liveNet(): ReturnType<typeof makeLiveNet> {
+  cache.liveNet ??= makeLiveNet();
+  return cache.liveNet;
+}
 
 /** A change to the rules of an open session; `null` withdraws the earlier request for that rule. */
 export interface LiveChange {
   readonly net: { readonly [Name in keyof LiveNet]: LiveNet[Name] | null };
 }
-
-const { shape } = liveNet;
-/** The same, to parse it from the wire. */
-export const liveChangeSchema = z.strictObject({
-  net: z
-    .strictObject({
-      enabled: shape.enabled.nullable(),
-      allowlist: shape.allowlist.nullable(),
-      deny: shape.deny.nullable(),
-      connections: shape.connections.nullable(),
-      requests: shape.requests.nullable(),
-      // not converted to bytes: requests are stored as they were written
-      sent: netRules.sent.in.optional().nullable(),
-      received: netRules.received.in.optional().nullable(),
-    })
-    .describe("each rule as in a policy file; null: undo earlier changes to it; absent: leave it as it is"),
-});
 
 /** The changes requested for a session so far. Those of callers apply on top of those of the host program. */
 export interface RequestedRules {
@@ -106,5 +97,5 @@ function refuseOtherRules(change: LiveChange): void {
 
 /** Validates without converting: requests are stored as they were written. */
 function checked() {
-  return z.custom<LiveNet>((value) => liveNet.safeParse(value).success, "not rules of a network");
+  return z.custom<LiveNet>((value) => liveNet().safeParse(value).success, "not rules of a network");
 }

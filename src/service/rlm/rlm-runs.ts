@@ -1,8 +1,5 @@
 /** The part of recursive runs that surfaces use to start one. */
-export { AnswerCache } from "../../llm/cache/answer-cache.ts";
-export { Tape } from "../../llm/tape/tape.ts";
-export type { ModelAccess } from "../../rlm/access/model-access.ts";
-export type { RlmLimits } from "../../rlm/loop/limits.ts";
+export { openCache, openTape } from "../../rlm/access/recordings.ts";
 export { type RlmResult, runRlm } from "../../rlm/loop/run-rlm.ts";
 export { sessionCell } from "../../rlm/loop/session-cell.ts";
 export { signatureOf } from "../../rlm/signature/ready-signatures.ts";

@@ -1,9 +1,9 @@
 import type { Audit } from "../../audit/audit.ts";
 import { DeadlinePassed, deadline } from "../../lib/deadline.ts";
 import { messageOf } from "../../lib/errors.ts";
+import { formatDuration, formatSize } from "../../policy/format-units.ts";
 import { allowsTool } from "../../policy/host-calls/tool-glob.ts";
 import type { Policy } from "../../policy/schema.ts";
-import { formatDuration, formatSize } from "../../policy/format-units.ts";
 import type { HostCallContext, HostFunction } from "../../sessions/functions/host-function.ts";
 import { functionNames } from "./function-names.ts";
 import type { RunCounter } from "./run-counter.ts";

@@ -7,6 +7,8 @@ import type { Terminal } from "./shell/terminal.ts";
 /** What a command gets besides its arguments. */
 export interface CommandContext {
   readonly terminal: Terminal;
+  /** the process exits after the command, so settings of the whole process may change; tests share theirs */
+  readonly ownsProcess?: boolean;
   /** Creates every runner, or those for a use. This starts nothing; the caller disposes them. */
   runners(logger: Logger, use?: RunnersUse): Runner[] | Promise<Runner[]>;
 }

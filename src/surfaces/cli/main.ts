@@ -14,7 +14,7 @@ import { processTerminal } from "./shell/process-terminal.ts";
  */
 export async function main(
   argv: readonly string[],
-  context: CommandContext = { terminal: processTerminal(), runners: runnersHere },
+  context: CommandContext = { terminal: processTerminal(), ownsProcess: true, runners: runnersHere },
 ): Promise<number> {
   try {
     return await dispatch(argv, context);

@@ -2,7 +2,14 @@ import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { CodecellError } from "../../../lib/errors.ts";
 import { modelSource } from "../../../service/rlm/model-source.ts";
-import { AnswerCache, type RlmResult, runRlm, sessionCell, signatureOf, Tape } from "../../../service/rlm/rlm-runs.ts";
+import {
+  openCache,
+  openTape,
+  type RlmResult,
+  runRlm,
+  sessionCell,
+  signatureOf,
+} from "../../../service/rlm/rlm-runs.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { jsonText } from "../format/json-text.ts";
 import { safeText } from "../format/safe-text.ts";
@@ -105,7 +112,7 @@ async function runRlmCommand(argv: readonly string[], context: CommandContext): 
     const rules = { persist: false, llm: llmOverride(flags, terminal.env), usesModels: true };
     await using codecell = await openForCommand(flags, context, logger, rules);
     const source = modelSource(terminal.env, modelChoice(flags, terminal));
-    await using tape = await tapeOf(flags, terminal.cwd);
+    await using tape = await openTape(inDirectory(flags, terminal.cwd));
     const access = await source(() => codecell.policy, { isReplay: flags.replay !== undefined });
     interruption.signal.throwIfAborted();
     const session = await codecell.session();
@@ -119,7 +126,7 @@ async function runRlmCommand(argv: readonly string[], context: CommandContext): 
       models: access.gateway({
         ...{ session: session.key, audit: session.managed.audit?.audit },
         ...(tape ? { tape } : {}),
-        ...(flags.cache ? { cache: new AnswerCache(join(stateDir, "answers")) } : {}),
+        ...(flags.cache ? { cache: openCache(join(stateDir, "answers")) } : {}),
       }),
       ...(flags.instructions === undefined ? {} : { instructions: flags.instructions }),
       ...{ trajectoryPath, signal: interruption.signal },
@@ -160,12 +167,9 @@ function count(flags: Flags, name: "max-calls" | "max-tokens" | "max-turns" | "d
   throw new CodecellError("usage", `--${name} ${flags[name]} is not a whole number`);
 }
 
-async function tapeOf({ record, replay, resume }: Flags, cwd: string): Promise<Tape | undefined> {
-  const given = [record, replay, resume].filter((file) => file !== undefined);
-  if (given.length > 1) throw new CodecellError("usage", "--record, --replay and --resume cannot be combined");
-  if (record !== undefined) return Tape.record(resolve(cwd, record));
-  if (replay !== undefined) return Tape.replay(resolve(cwd, replay));
-  return resume === undefined ? undefined : Tape.resume(resolve(cwd, resume));
+function inDirectory({ record, replay, resume }: Flags, cwd: string) {
+  const at = (file: string | undefined) => (file === undefined ? undefined : resolve(cwd, file));
+  return { record: at(record), replay: at(replay), resume: at(resume) };
 }
 
 async function trajectoryOf(flags: Flags, cwd: string, stateDir: string): Promise<string> {

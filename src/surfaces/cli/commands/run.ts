@@ -1,3 +1,4 @@
+import { config as configureZod } from "zod";
 import { defaultLanguage, languageNames } from "../../../policy/languages.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { jsonText } from "../format/json-text.ts";
@@ -67,6 +68,8 @@ export const runCommand: Command = {
 };
 
 async function runProgram(argv: readonly string[], context: CommandContext): Promise<number> {
+  // Otherwise zod compiles a parser for each schema, which pays off only in a process that parses more.
+  if (context.ownsProcess) configureZod({ jitless: true });
   const { terminal } = context;
   const { values, positionals, afterDashes } = parseArguments("run", argv, options, Number.POSITIVE_INFINITY);
   const { file, args } = fileAndArguments(positionals, afterDashes, values.code !== undefined);

@@ -40,6 +40,7 @@ export async function effectivePolicy(
  * for other callers stays in force.
  */
 function widenByHand(base: Policy, override: PolicyOverride): { policy: Policy; changes: PolicyChange[] } {
+  if (Object.keys(override).length === 0) return { policy: base, changes: [] };
   const parsed = overrideSchema.safeParse(override);
   // If it does not parse, the merge below reports it with the rule's name.
   const ceiling = parsed.success ? parsed.data : {};

@@ -1,4 +1,4 @@
-import { liveChangeSchema } from "../../../policy/change/live-rules.ts";
+import { liveChangeSchema } from "../../../policy/change/live-change-schema.ts";
 import { sessionParams } from "../parameters.ts";
 import { changedPolicySchema, changedPolicyView } from "../policy-view.ts";
 import { defineRoute } from "../route.ts";

@@ -15,7 +15,7 @@ const mayImport: Record<string, readonly string[]> = {
   runners: ["lib", "policy", "kernel"],
   sessions: ["lib", "policy", "kernel", "runners", "artifacts", "audit", "egress"],
   rlm: ["lib", "policy", "llm", "audit", "sessions"],
-  service: ["lib", "policy", "audit", "artifacts", "sessions", "rlm", "llm"],
+  service: ["lib", "policy", "audit", "artifacts", "sessions", "rlm"],
   surfaces: ["lib", "policy", "sessions", "service"],
 };
 

@@ -1,4 +1,4 @@
-import { LmGateway } from "../../src/llm/calls/gateway.ts";
+import { type GatewayOptions, LmGateway } from "../../src/llm/calls/gateway.ts";
 import type { LmClient, LmRequest, LmResponse } from "../../src/llm/client.ts";
 import type { Prices } from "../../src/llm/money/prices.ts";
 
@@ -47,7 +47,7 @@ export class ScriptedLm implements LmClient {
     return { stop: "end", usage, ...given, text };
   }
 
-  gateway(options: { concurrency?: number } = {}): LmGateway {
+  gateway(options: Pick<GatewayOptions, "concurrency" | "tape"> = {}): LmGateway {
     return new LmGateway({ clientFor: () => this, prices: testPrices, retry: { retries: 0 }, ...options });
   }
 }

@@ -72,7 +72,7 @@ export class AgentLoop {
 
   async #ask(isLast: boolean): Promise<{ reply?: LmResponse; exhausted?: LimitKind }> {
     const { tree, limits, budget, id: run, turn } = this.#agent;
-    const line = turnLine(turn, limits.maxIters, budget.left, tree.leftMs);
+    const line = turnLine(turn, limits.maxIters, this.#mayTellBudget ? budget.left : undefined);
     const text = [...this.#feedback, ...(isLast ? [lastTurnText] : []), line].join("\n\n");
     const request = this.#request(text);
     try {
@@ -176,10 +176,19 @@ export class AgentLoop {
 
   #warnings(): string[] {
     const { budget, tree, id: run, turn } = this.#agent;
-    return budget.newWarnings().map((warning) => {
+    const texts = budget.newWarnings().map((warning) => {
       tree.record({ type: "budget", run, turn, ...warning, left: { ...budget.left } });
       return warningText(warning);
     });
+    return this.#mayTellBudget ? texts : [];
+  }
+
+  /**
+   * What is left for a sub-agent depends on how fast others work at the same time. In its messages, that would make every replay
+   * differ from the recording. Its code can call budget().
+   */
+  get #mayTellBudget(): boolean {
+    return this.#agent.depth === 0;
   }
 
   #limitReached(): LimitKind | undefined {

@@ -34,6 +34,7 @@ export interface LmUsage {
 /** Why the model stopped. `max_tokens`: the answer is cut off. */
 export type LmStop = "end" | "max_tokens" | "refusal" | "other";
 
+/** The answer of a model. */
 export interface LmResponse {
   readonly text: string;
   readonly stop: LmStop;

@@ -48,6 +48,8 @@ export type { PageRequest, TextPage } from "./output/text-page.ts";
 export type { SearchAnswer, SearchRequest, TextMatch } from "./output/text-search.ts";
 /** A budget for request bodies that are held in memory. */
 export { BodyMemory } from "./read-body.ts";
+/** Models that code and sub-agents may call, from the environment of this process. */
+export { type ModelChoice, type ModelSource, modelSource } from "./rlm/model-source.ts";
 /** Standard input of a run that gets it from a later call. */
 export { LateStdin } from "./runs/late-stdin.ts";
 /** Keeps runs that outlive their caller: wait, watch, interrupt, cancel. */

@@ -119,7 +119,7 @@ export class Sandbox implements AsyncDisposable {
     if (this.#modelSource && session.policy.llm.models.length > 0) await (await this.models()).prepare(session);
   }
 
-  /** Models for code and sub-agents. Throws `model_unavailable` if the operator has set up none. */
+  /** @internal Models for code and sub-agents. Throws `model_unavailable` if the operator has set up none. */
   async models(): Promise<SandboxModels> {
     const source = this.#modelSource;
     if (!source) {

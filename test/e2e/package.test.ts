@@ -99,7 +99,7 @@ describe("a program in an empty strict TypeScript project with the tarball insta
     expect(JSON.parse(stdout)).toEqual({
       ...{ value: "42", runner: "wasm", refused: "policy_invalid", recorded: ["run.started", "run.ended"] },
       ...{ isSound: true, builtIn: true, others: ["container", "gvisor", "kata", "process", "srt"] },
-      ...{ followed: "ok", shaped: true, called: "4", mcp: true, health: 200, listed: 401 },
+      ...{ followed: "ok", shaped: true, rlm: { chars: 7 }, called: "4", mcp: true, health: 200, listed: 401 },
     });
   });
 
@@ -129,6 +129,7 @@ import { Codecell, CodecellError, parsePolicy, type CodecellOptions, type Run, t
 import { auditDirectory, readAudit, verifyAudit, type AuditReport } from "codecell/audit";
 import { HttpService, listen, newTokenText, TokenStore, type Listener } from "codecell/http";
 import { createMcpServer, mcpMount } from "codecell/mcp";
+import { type LmClient, type RlmResult, runRlm } from "codecell/rlm";
 import { builtInRunners, type Probe, type SandboxRunner } from "codecell/runners";
 import { containerRunner, gvisorRunner, kataRunner } from "codecell/runners/container";
 import { processRunner } from "codecell/runners/process";
@@ -141,7 +142,7 @@ import {
 const said: Record<string, unknown> = {};
 const stateDir = join(import.meta.dirname, "state");
 const options: CodecellOptions = {
-  policy: { audit: { enabled: true } },
+  policy: { audit: { enabled: true }, llm: { models: ["claude-haiku-5-5"] } },
   runners: [wasmRunner()],
   stateDir,
 };
@@ -173,6 +174,17 @@ try {
   const shaped = renderShaped(shapeResult(result, { characters: 1000 }));
   const wire = wireSchemas.run.parse(encodeRun(result, { runId, sessionId: session.id, nextOffset: null }));
   said.shaped = shaped.includes("42") && wire.value === "42";
+
+  const used = { inputTokens: 9, outputTokens: 9, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
+  const text = "\`\`\`python\\nSUBMIT(chars=len(text))\\n\`\`\`";
+  const scripted: LmClient = { name: "scripted", complete: async () => ({ text, stop: "end", usage: used }) };
+  const rlm = await runRlm(session, {
+    signature: "text -> chars: int",
+    inputs: { text: { value: "seven!!" } },
+    models: { root: "claude-haiku-5-5", clientFor: () => scripted },
+  });
+  const answered: RlmResult = await rlm.result;
+  said.rlm = answered.outputs;
 
   const sandbox = sandboxFor(codecell);
   const [tool] = toolsOf("interpreter", { hasModel: false });

@@ -43,6 +43,7 @@ interface AiSdkUsage {
   readonly outputTokens: { readonly total: number | undefined; readonly reasoning?: number | undefined };
 }
 
+/** Options of `fromAiSdk`. */
 export interface AiSdkOptions {
   /** for one attempt, in milliseconds */
   readonly timeoutMs?: number;

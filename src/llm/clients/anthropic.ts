@@ -7,6 +7,7 @@ import { estimatedUsage } from "./estimated-usage.ts";
 import { malformed, postJson } from "./post-json.ts";
 import { errorHider, secretHider, withoutSecrets } from "./secret-hider.ts";
 
+/** Options of `anthropicClient`. */
 export interface AnthropicOptions extends HttpClientOptions {
   readonly apiKey: string;
 }

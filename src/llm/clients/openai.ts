@@ -8,6 +8,7 @@ import { estimatedUsage } from "./estimated-usage.ts";
 import { malformed, postJson } from "./post-json.ts";
 import { errorHider, secretHider, withoutSecrets } from "./secret-hider.ts";
 
+/** Options of `openAiClient`. */
 export interface OpenAiOptions extends HttpClientOptions {
   /** Servers on your own machine often need none. */
   readonly apiKey?: string;

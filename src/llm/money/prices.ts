@@ -14,6 +14,7 @@ export interface Rates {
   readonly cacheWrite: number;
 }
 
+/** The price of a model. */
 export interface Price extends Rates {
   /** what the whole request costs if its prompt is longer than this */
   readonly longPrompt?: Rates & { readonly aboveTokens: number };

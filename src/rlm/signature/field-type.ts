@@ -1,4 +1,4 @@
-/** A value of a `Literal[...]`. */
+/** A value of a `Literal[…]`. */
 export type LiteralValue = string | number | boolean | null;
 
 /** The type of a field, as a tree. `none` is only found in a union: `Optional[T]` is the union of T and none. */

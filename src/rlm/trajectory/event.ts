@@ -2,6 +2,7 @@ import * as z from "zod";
 
 /** Limits that can end a run. */
 export const limitKinds = ["turns", "errors", "submits", "calls", "tokens", "usd", "time"] as const;
+/** The limit that ended a run. */
 export type LimitKind = (typeof limitKinds)[number];
 
 /**
@@ -15,6 +16,7 @@ export const finishReasons = [
   "error",
   "cancelled",
 ] as const;
+/** How a run ended. */
 export type FinishReason = (typeof finishReasons)[number];
 
 const count = z.number().int().nonnegative();
@@ -140,4 +142,5 @@ export type RlmFact = z.output<typeof eventSchema>;
 /** `at`: milliseconds since 1970. */
 export type RlmEvent = RlmFact & { readonly at: number };
 
+/** Tokens of one call, by kind. */
 export type RlmUsage = z.output<typeof usage>;

@@ -2,8 +2,11 @@ import { loadOnce } from "../../lib/load-once.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { ModelAccess, OpenModelsOptions } from "../../rlm/access/model-access.ts";
 
-/** Opens the operator's models for one client, under the policy that applies now. Throws `model_unavailable` with the remedy. */
-export type ModelSource = (policy: () => Policy, options?: OpenModelsOptions) => Promise<ModelAccess>;
+/** The operator's models, for code and sub-agents. `modelSource` makes one. */
+export interface ModelSource {
+  /** @internal Opens them for one client, under the policy that applies now. Throws `model_unavailable` with the remedy. */
+  open(policy: () => Policy, options?: OpenModelsOptions): Promise<ModelAccess>;
+}
 
 /** What an operator chooses on the command line. Keys come from the environment only. */
 export interface ModelChoice {
@@ -18,9 +21,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const loading = loadOnce(() => import("../../rlm/access/environment-models.ts"));
 
 /** The models that the environment names, loaded with the first call. */
-export function modelSource(env: Environment, choice: ModelChoice = {}): ModelSource {
+export function modelSource(env: Readonly<Record<string, string | undefined>>, choice: ModelChoice = {}): ModelSource {
   const chosen = withChoice(env, choice);
-  return async (policy, options) => (await loading()).openModels(chosen, policy, options);
+  return { open: async (policy, options) => (await loading()).openModels(chosen, policy, options) };
 }
 
 /** Whether a model can probably be called, so that tools for it are worth offering. Cheap: nothing is loaded. */

@@ -15,10 +15,12 @@ export class SandboxModels implements AsyncDisposable {
   constructor(source: ModelSource, sessions: Sessions, trajectories: string | undefined) {
     this.#access = () => {
       // A failure is not kept: the operator can add a key without a restart.
-      this.#opening ??= source(() => sessions.policy).catch((error: unknown) => {
-        this.#opening = undefined;
-        throw error;
-      });
+      this.#opening ??= source
+        .open(() => sessions.policy)
+        .catch((error: unknown) => {
+          this.#opening = undefined;
+          throw error;
+        });
       return this.#opening;
     };
     const newSession = () => sessions.session();

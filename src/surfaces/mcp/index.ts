@@ -7,4 +7,4 @@ export { McpHttpHandler, mcpMount } from "./http-handler.ts";
 /** An MCP server to connect to a transport of your own. */
 export { createMcpServer, type McpServerOptions } from "./server.ts";
 /** MCP on this process's standard input and output. */
-export { serveOverStdio } from "./stdio.ts";
+export { type StdioStreams, serveOverStdio } from "./stdio.ts";

@@ -8,6 +8,7 @@ import { createMcpServer, type McpServerOptions } from "./server.ts";
 /** A larger message closes the connection. Uploads can be up to two thirds of this, because of base64. */
 const limits = { maxBufferSize: 32 * 1024 * 1024 };
 
+/** The streams of a server; default: those of this process. */
 export interface StdioStreams {
   readonly input: Readable;
   readonly output: Writable;

@@ -113,7 +113,7 @@ async function runRlmCommand(argv: readonly string[], context: CommandContext): 
     await using codecell = await openForCommand(flags, context, logger, rules);
     const source = modelSource(terminal.env, modelChoice(flags, terminal));
     await using tape = await openTape(inDirectory(flags, terminal.cwd));
-    const access = await source(() => codecell.policy, { isReplay: flags.replay !== undefined });
+    const access = await source.open(() => codecell.policy, { isReplay: flags.replay !== undefined });
     interruption.signal.throwIfAborted();
     const session = await codecell.session();
     await giveInputs(session, inputs, terminal.cwd);

@@ -60,8 +60,9 @@ class LocalServer:
         try:
             return str(json.loads(line)["url"])
         except (ValueError, KeyError, TypeError):
-            self.stop()
+            self._end()
             reason = self.messages()
+            self._messages.close()
             hint = "Install codecell (`npm install -g codecell`), or pass its command as `command=[…]`."
             raise CodeInterpreterError("`%s serve` did not start: %s\n%s" % (" ".join(command), reason, hint)) from None
 
@@ -78,6 +79,11 @@ class LocalServer:
 
     def stop(self) -> None:
         """Ends the server and waits for it."""
+        self._end()
+        self.service.close()
+        self._messages.close()
+
+    def _end(self) -> None:
         if self.process.stdin and not self.process.stdin.closed:
             self.process.stdin.close()
         try:
@@ -87,9 +93,6 @@ class LocalServer:
             self.process.wait()
         if self.process.stdout:
             self.process.stdout.close()
-        if hasattr(self, "service"):
-            self.service.close()
-            self._messages.close()
 
 
 _servers: Dict[Tuple[str, ...], LocalServer] = {}

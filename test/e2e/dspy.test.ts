@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { findPython } from "../../scripts/find-python.js";
+import { findProgram } from "../support/find-program.ts";
 import { availableRunners, launcher, root } from "./codecell-process.ts";
 
-const python = findPython();
+const python = findProgram("python3");
 const isMissing = python === undefined || !(await availableRunners()).includes("process");
 const isRequired = (process.env.REQUIRE_RUNNERS ?? "").split(",").includes("process");
 

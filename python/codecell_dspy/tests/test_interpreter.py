@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import os
+import signal
 import threading
 import unittest
 from typing import Any, List
@@ -138,6 +140,20 @@ class Failures(InterpreterCase):
             with self.assertRaises(CodeInterpreterError):
                 self.cell.execute("x")
 
+    def test_an_interrupt_stops_the_program_and_leaves_the_interpreter_usable(self) -> None:
+        self.cell.tools["interrupt"] = lambda: os.kill(os.getpid(), signal.SIGINT)
+        with self.assertRaises(KeyboardInterrupt):
+            self.cell.execute("x = 1\ninterrupt()\nwhile True: pass")
+        self.assertEqual(self.cell.execute("x"), "1")
+
+    def test_calls_that_cannot_be_fetched_end_the_execution(self) -> None:
+        self.cell.tools["never"] = lambda: None
+        self.cell.start()
+        assert self.cell._calls is not None
+        self.cell._calls._path = "/v1/sessions/another"
+        with self.assertRaisesRegex(CodeInterpreterError, "could not be fetched.*another"):
+            self.cell.execute("never()")
+
     def test_nothing_can_be_executed_after_shutdown(self) -> None:
         self.cell.execute("1")
         self.cell.shutdown()
@@ -202,7 +218,8 @@ class Submit(InterpreterCase):
 
     def test_takes_positions_and_keywords_and_ends_the_program(self) -> None:
         expected = FinalOutput({"answer": "a", "score": [1.5]})
-        self.assertEqual(self.cell.execute("SUBMIT('a', [1.5])\nprint('never')"), expected)
+        self.assertEqual(self.cell.execute("SUBMIT('a', [1.5])\nafter = 1"), expected)
+        self.assertEqual(self.cell.execute("print('after' in globals())"), "False\n")
         self.assertEqual(self.cell.execute("SUBMIT(score=[1.5], answer='a')"), expected)
 
     def test_passes_an_except_exception_and_keeps_the_state(self) -> None:

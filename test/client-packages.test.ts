@@ -18,8 +18,15 @@ test("every client package has the same version as package.json", () => {
     packages: registry.packages.map((one: { version: string }) => one.version),
     bundle: json("mcpb/manifest.json").version,
     plugins: plugins.flatMap((one) => (one.version === undefined ? [] : [one.version])),
+    dspy: /^version = "(.*)"$/m.exec(text("python/codecell_dspy/pyproject.toml"))?.[1],
   };
-  expect(versions).toEqual({ server: version, packages: [version], bundle: version, plugins: [version] });
+  expect(versions).toEqual({
+    server: version,
+    packages: [version],
+    bundle: version,
+    plugins: [version],
+    dspy: version,
+  });
 });
 
 test("package.json and server.json agree on the names of the package and the server", () => {

@@ -92,6 +92,13 @@ class Functions(unittest.TestCase):
         builtins.rlm_query("docs -> answer", docs=docs)
         self.assertEqual(self.asked, [("rlm_query", {"signature": "docs -> answer", "items": [["docs"]]}, [{"docs": docs}])])
 
+    def test_other_keyword_arguments_are_sent_like_the_named_ones(self):
+        word, rest = {"name": "word", "hint": "str", "required": True}, {"name": "kwargs", "hint": "Any", "rest": True}
+        self.functions.expose([spec(parameters=[word, rest])])
+        builtins.lookup("a", b=2)
+        builtins.lookup("a")
+        self.assertEqual([arguments for _, arguments, _ in self.asked], [{"word": "a", "b": 2}, {"word": "a"}])
+
     def test_show_vars_needs_no_host(self):
         self.functions.expose([spec("SHOW_VARS", kind="show_vars", parameters=[])])
         self.assertEqual(builtins.SHOW_VARS(), {"rows": "list"})

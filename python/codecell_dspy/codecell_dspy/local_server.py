@@ -18,6 +18,8 @@ from .service import Service
 Policy = Union[None, str, "os.PathLike[str]", Mapping[str, Any]]
 START_SECONDS = 120.0
 STOP_SECONDS = 30.0
+# One program may evaluate many examples at once, and each execution holds two requests open.
+LIMITS = ("--max-runs-per-token", "64", "--max-requests-per-token", "512")
 KEEPER = Path(__file__).with_name("keeper.py")
 
 
@@ -34,7 +36,7 @@ class LocalServer:
         token = secrets.token_urlsafe(32)
         argv = [*command, "serve", "--host", "127.0.0.1", "--port", "0", "--json", "--drain", "1s"]
         argv += ["--state-dir", os.path.join(directory, "state"), "--runtime-dir", os.path.join(directory, "run")]
-        argv += [*policy_arguments(policy, directory), *arguments]
+        argv += [*LIMITS, *policy_arguments(policy, directory), *arguments]
         # Everyone on the machine can read command lines, so the token is in the environment.
         environment = {**os.environ, "CODECELL_TOKEN": token}
         with open(self._log, "wb") as log:
@@ -60,9 +62,10 @@ class LocalServer:
         try:
             return str(json.loads(line)["url"])
         except (ValueError, KeyError, TypeError):
-            self.stop()
+            self._end()
             reason = self.messages()
-            hint = "Install codecell (`npm install -g codecell`), or pass its command as `command=[…]`."
+            self._messages.close()
+            hint = "Put codecell on the PATH, or pass its command, such as command=['node', '/path/to/bin/codecell.js']."
             raise CodeInterpreterError("`%s serve` did not start: %s\n%s" % (" ".join(command), reason, hint)) from None
 
     def messages(self) -> str:
@@ -78,6 +81,11 @@ class LocalServer:
 
     def stop(self) -> None:
         """Ends the server and waits for it."""
+        self._end()
+        self.service.close()
+        self._messages.close()
+
+    def _end(self) -> None:
         if self.process.stdin and not self.process.stdin.closed:
             self.process.stdin.close()
         try:
@@ -87,9 +95,6 @@ class LocalServer:
             self.process.wait()
         if self.process.stdout:
             self.process.stdout.close()
-        if hasattr(self, "service"):
-            self.service.close()
-            self._messages.close()
 
 
 _servers: Dict[Tuple[str, ...], LocalServer] = {}

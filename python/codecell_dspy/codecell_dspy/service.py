@@ -56,6 +56,9 @@ class Service:
                 used.close()
                 reason = str(error) or type(error).__name__
                 raise ServiceError("the codecell service at %s did not answer: %s" % (self.url, reason)) from error
+            except BaseException:
+                used.close()  # its answer may still come, and would be taken for that of the next request
+                raise
             if connection is None:
                 self._give_back(used)
             # 429 means that nothing was done, so the same request may be sent again.

@@ -6,8 +6,11 @@ import json
 import os
 import shutil
 import subprocess
+import unittest
 from pathlib import Path
-from typing import Optional, Sequence
+from typing import Any, Optional, Sequence
+
+from codecell_dspy import CodecellFactory, CodeExecutionError
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -35,3 +38,25 @@ def missing() -> Optional[str]:
 
 
 POLICY = {"isolation": {"runner": "process"}, "proc": {"timeout": "60s"}}
+
+
+class InterpreterCase(unittest.TestCase):
+    """Each test has an interpreter of its own, and each class a server."""
+
+    factory: CodecellFactory
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        if missing():
+            raise unittest.SkipTest(str(missing()))
+        cls.factory = CodecellFactory(command=command(), policy=POLICY)
+        cls.addClassCleanup(cls.factory.close)
+
+    def setUp(self) -> None:
+        self.cell = self.factory()
+        self.addCleanup(self.cell.shutdown)
+
+    def failure(self, code: str, **variables: Any) -> str:
+        with self.assertRaises(CodeExecutionError) as caught:
+            self.cell.execute(code, variables)
+        return str(caught.exception)

@@ -102,7 +102,7 @@ class GuestFunctions:
         return with_failures(value) if spec.get("answers") == "model" else value
 
     def submit(self, spec, values):
-        self.ask(spec, values)
+        self.plain_call(spec, values)
         raise Submitted()
 
     def show_vars(self, _spec, _values):

@@ -39,6 +39,15 @@ test("a parameter may have the name of a builtin, but not of a keyword", () => {
   expect(() => functionSpec("find", named("from"))).toThrow('cannot have a parameter "from"');
 });
 
+test("only a schema that allows additional properties takes any keyword argument", () => {
+  const names = (schema: object) => functionSpec("f", exposed({ type: "object", ...schema })).parameters;
+  expect(names({})).toEqual([]);
+  expect(names({ additionalProperties: false })).toEqual([]);
+  expect(names({ additionalProperties: true })).toMatchObject([{ name: "kwargs", rest: true }]);
+  const taken = { properties: { kwargs: {} }, additionalProperties: {} };
+  expect(names(taken)).toMatchObject([{ name: "kwargs" }, { name: "other_kwargs", rest: true }]);
+});
+
 test("an input that is not an object is rejected with the way to describe one", () => {
   expect(() => functionSpec("find", exposed({ type: "string" }))).toThrow("is not an object");
 });

@@ -24,8 +24,6 @@ export class SharedCell {
   readonly #onEnd: () => Promise<void>;
   #users = 1;
   #oomKills = 0;
-  /** the question at the start of a run is not answered yet */
-  #isNoting = false;
   #starts = 0;
   #countingKills: Promise<unknown> = Promise.resolve();
   #cpuMs = 0;
@@ -127,24 +125,17 @@ export class SharedCell {
     return counted;
   }
 
-  /**
-   * A run starts: memory kills so far are not its own, such as that of a child process in an earlier run. Nothing is noted while a
-   * fork runs in the same cell, or if the answer is so late that it may count a kill of this run: a wrong `out_of_memory` is
-   * better than a memory kill that is reported as a crash.
-   */
+  /** A run starts: memory kills from now on may be its own. */
   runStarts(): void {
     this.#starts++;
-    if (this.#users > 1 || this.#isNoting) return;
-    this.#isNoting = true;
-    let isAtOnce = true; // until the cell can have the code: the process runner answers before that
-    setImmediate(() => {
-      isAtOnce = false;
-    });
-    const usage = this.#cell.usage().catch(() => undefined);
-    void usage.then((found) => {
-      this.#isNoting = false;
-      if (found && isAtOnce) this.#oomKills = found.oomKills;
-    });
+  }
+
+  /**
+   * A run has ended and nobody waits: memory kills so far are not the next run's, such as that of a child process. Not at the start of
+   * a run, which would wait for it.
+   */
+  runEnded(): void {
+    setImmediate(() => void this.spent());
   }
 
   async #countKills(): Promise<boolean> {

@@ -10,12 +10,14 @@ import {
 } from "../support/process-cells.ts";
 
 const memory = "192MiB";
+/** The group's limit includes files in memory. A small one is full sooner, on a machine where new pages are slow. */
+const disk = "16MiB";
 
 describe.skipIf(skipsProcess)("the memory limit", () => {
   test.skipIf(!hasMemoryGroup).each(bothLayouts)(
     "is not blamed for a crash after a memory kill between two runs: $name",
     async (layout) => {
-      await using codecell = await openCells(layout, { proc: { memory } });
+      await using codecell = await openCells(layout, { proc: { memory, disk } });
       await using session = await codecell.openSession();
       const timer = "import threading\nthreading.Timer(0.2, lambda: bytearray(1 << 30)).start()";
       expect((await run(session, timer)).status).toBe("ok");
@@ -30,7 +32,7 @@ describe.skipIf(skipsProcess)("the memory limit", () => {
   test.skipIf(!hasMemoryGroup).each(bothLayouts)(
     "is not blamed for a crash after a memory kill of a child process: $name",
     async (layout) => {
-      await using codecell = await openCells(layout, { proc: { memory } });
+      await using codecell = await openCells(layout, { proc: { memory, disk } });
       await using session = await codecell.openSession();
       const hungryChild = `
 import os, signal

@@ -114,6 +114,7 @@ export class LiveRuns {
       ...argsFact(options),
     };
     const ended = this.#audit ? this.#audit.run(facts, started, { begin, drop }) : begin();
+    if (!this.#audit) ended.then(() => cell.runEnded()).catch(() => {}); // the audit asks for the usage itself
     this.#active = { id, interrupt, ended };
     progress.accepted(interrupt);
     return ended;

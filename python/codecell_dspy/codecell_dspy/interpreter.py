@@ -5,6 +5,7 @@ import atexit
 import os
 import threading
 import weakref
+from concurrent.futures import Future
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from .local_server import LocalServer, Policy, acquire, release
@@ -16,6 +17,7 @@ from .tool_schema import declaration, submit_declaration
 from .variables import checked, set_variables
 
 WAIT_SECONDS = 60
+START_SECONDS = 60
 TOOL_SECONDS = 600.0
 # Counts the executions in the cell. Another number there means that the session continued in another interpreter.
 MARKER = "_codecell_execution"
@@ -156,23 +158,32 @@ class CodecellInterpreter:
         body: Dict[str, Any] = {"code": code, "wait": 0}
         if self._timeout is not None:
             body["timeout"] = self._timeout
-        path = ""
+        started: "Future[Dict[str, Any]]" = Future()
+
+        def start() -> None:
+            try:
+                started.set_result(service.call("POST", self._path + "/runs", body))
+            except BaseException as error:  # noqa: BLE001 - for whoever waits for it
+                started.set_exception(error)
+
+        def path() -> str:
+            return "%s/runs/%s" % (self._path, segment(started.result(START_SECONDS)["run_id"]))
 
         def cancel() -> None:
-            if path:
-                try:
-                    service.call("POST", path + "/cancel?wait=20", wait=20)
-                except ServiceError:
-                    pass  # whoever waits for the run learns of it
+            try:
+                service.call("POST", path() + "/cancel?wait=20", wait=20)
+            except Exception:  # noqa: BLE001
+                pass  # it did not start, or has ended; whoever waits for the run learns of it
 
         calls.begin(cancel)
         try:
-            run = service.call("POST", self._path + "/runs", body)
-            path = "%s/runs/%s" % (self._path, segment(run["run_id"]))
+            # In a thread: an interrupt of this one must not lose the id of a run that has started.
+            threading.Thread(target=start, name="codecell start", daemon=True).start()
+            run = started.result()
             while run["status"] == "running":
                 if calls.failure is not None:
                     cancel()
-                run = service.call("GET", "%s?wait=%d" % (path, WAIT_SECONDS), wait=WAIT_SECONDS)
+                run = service.call("GET", "%s?wait=%d" % (path(), WAIT_SECONDS), wait=WAIT_SECONDS)
             return run
         except BaseException:  # KeyboardInterrupt too: the program must not keep running
             cancel()

@@ -5,6 +5,8 @@ import os
 import signal
 import threading
 import unittest
+from typing import Any
+from unittest import mock
 
 from codecell_dspy import CodecellInterpreter, CodeExecutionError, CodeInterpreterError
 from codecell_dspy.interpreter import MARKER
@@ -117,6 +119,21 @@ class Failures(InterpreterCase):
         with self.assertRaises(KeyboardInterrupt):
             self.cell.execute("x = 1\ninterrupt()\nwhile True: pass")
         self.assertEqual(self.cell.execute("x"), "1")
+
+    def test_an_interrupt_stops_a_program_whose_start_was_not_confirmed_yet(self) -> None:
+        self.cell.start()
+        service = self.cell._need()
+        call = service.call
+
+        def interrupted(method: str, path: str, *more: Any, **options: Any) -> Any:
+            answer = call(method, path, *more, **options)
+            if method == "POST" and path.endswith("/runs"):
+                os.kill(os.getpid(), signal.SIGINT)
+            return answer
+
+        with mock.patch.object(service, "call", interrupted), self.assertRaises(KeyboardInterrupt):
+            self.cell.execute("x = 1\nwhile True: pass")
+        self.assertIsNone(self.cell.execute("y = 1"))
 
     def test_calls_that_cannot_be_fetched_end_the_execution(self) -> None:
         self.cell.tools["never"] = lambda: None

@@ -391,6 +391,14 @@ export async function runnerContract(
         expect(Buffer.byteLength(endsOf(result.stdout).tail)).toBeGreaterThan(120 * 1024);
       });
 
+      test("of output splits no character where the beginning ends exactly with a piece of the stream", async () => {
+        const code =
+          "import os\ndata = b'x' + 'é'.encode() * 200_000\nfor at in range(0, len(data), 4096): os.write(1, data[at : at + 4096])";
+        const result = await run(code);
+        expect(result.truncated).toBe(true);
+        expect(result.stdout).not.toContain("\ufffd");
+      });
+
       test("of output stops a run that never stops printing", async () => {
         const result = await run("while True: print('x' * 10_000)");
         expect(result).toMatchObject({ status: "output_limit", truncated: true });

@@ -7,7 +7,7 @@ from . import claims, scratch
 from .copier import Copier
 from .forking import Forking
 from .link import WorkerLink
-from .output_tail import OutputTail, tail_bytes, whole_characters
+from .output_tail import OutputTail, rest_of_character, tail_bytes, whole_characters
 from .processes import signal_quietly
 from .recovery import RESUME_SECONDS, Recovery
 from .stopper import Stopper
@@ -321,14 +321,16 @@ class Branch:
                 active.sent += len(data)
                 self.tell({"t": "out", "id": active.id, "stream": name}, data)
                 continue
+            cut = 0
             if active.tail is None:
                 active.sent += room
                 active.tail = OutputTail(tail_bytes(limit))
                 cut = whole_characters(data, room)
-                if cut:
-                    self.tell({"t": "out", "id": active.id, "stream": name}, data[:cut])
-                data = data[cut:]
-            active.tail.add(name, data)
+            if name not in active.tail.streams:
+                cut = max(cut, rest_of_character(data))
+            if cut:
+                self.tell({"t": "out", "id": active.id, "stream": name}, data[:cut])
+            active.tail.add(name, data[cut:])
             self.tell_held(active)
             if active.ending is None and sum(active.printed.values()) > max(RUNAWAY_BYTES, 16 * limit):
                 self.stopper.stop("output_limit", kill=False)

@@ -19,6 +19,14 @@ def whole_characters(data, size):
     return size
 
 
+def rest_of_character(data):
+    """How many bytes at the beginning belong to a UTF-8 character that the forwarded part ends with."""
+    count = 0
+    while count < min(3, len(data)) and data[count] & 0xC0 == 0x80:
+        count += 1
+    return count
+
+
 class OutputTail:
     def __init__(self, limit):
         self.limit = limit
@@ -89,9 +97,6 @@ class Stream:
 
     def drop_split_character(self):
         """The rest of a UTF-8 character whose beginning was dropped."""
-        first = self.pieces[0] if self.pieces else b""
-        count = 0
-        while count < min(3, len(first)) and first[count] & 0xC0 == 0x80:
-            count += 1
+        count = rest_of_character(self.pieces[0] if self.pieces else b"")
         if count:
             self.drop(count)

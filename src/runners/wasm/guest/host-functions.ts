@@ -2,7 +2,7 @@ import { randomFillSync } from "node:crypto";
 import { performance } from "node:perf_hooks";
 import type { AnswerSize } from "./answers.ts";
 import type { HostFunctions } from "./inner-realm.ts";
-import { type OutputTail, wholeCharacters } from "./output-tail.ts";
+import { type OutputTail, restOfCharacter, wholeCharacters } from "./output-tail.ts";
 import { type OutputCounters, type RingWriter, recordKinds } from "./ring.ts";
 
 const maxTimers = 10_000;
@@ -35,7 +35,9 @@ export function hostFunctions(outlet: Outlet): HostFunctions {
       const kind = descriptor === 2 ? recordKinds.stderr : recordKinds.stdout;
       const view = ownView(bytes);
       const room = outlet.counters.take(kind, view.length);
-      const passed = room < view.length ? wholeCharacters(view, room) : room;
+      const isFirstHeld = room < view.length && !outlet.tail.has(kind);
+      const whole = room < view.length ? wholeCharacters(view, room) : room;
+      const passed = isFirstHeld ? Math.max(whole, restOfCharacter(view)) : whole;
       if (passed > 0) outlet.ring.write(kind, view.subarray(0, passed));
       if (passed < view.length) outlet.tail.add(kind, view.subarray(passed));
     },

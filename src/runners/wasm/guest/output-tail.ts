@@ -25,6 +25,13 @@ export function wholeCharacters(bytes: Uint8Array, size: number): number {
   return size;
 }
 
+/** How many bytes at the beginning belong to a UTF-8 character that the part before them ends with. */
+export function restOfCharacter(bytes: Uint8Array): number {
+  let count = 0;
+  while (count < Math.min(3, bytes.length) && continuesCharacter(bytes[count])) count++;
+  return count;
+}
+
 export function createTail(): SharedArrayBuffer {
   return new SharedArrayBuffer(headBytes + 2 * maxTailBytes);
 }
@@ -55,6 +62,11 @@ export class OutputTail {
     this.#data[at]?.set(last.subarray(0, first), from);
     this.#data[at]?.set(last.subarray(first), 0);
     this.#counts[at] = count + bytes.length;
+  }
+
+  /** Whether it has bytes of this stream. */
+  has(kind: RecordKind): boolean {
+    return (this.#counts[kind === recordKinds.stderr ? 1 : 0] ?? 0) > 0;
   }
 
   /** How much was printed after the beginning. */

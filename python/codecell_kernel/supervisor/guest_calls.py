@@ -87,10 +87,11 @@ class GuestCalls:
                 del self.open[number], self.answers[number]
                 if not self.open:
                     self.resume()
-        self.grant()
 
     def grant(self):
-        """Returns credit, so that less than a window of answers waits for the worker."""
+        """Returns credit, so that less than a window of answers waits for the worker. Called after every step of the supervisor:
+        the worker's outlet empties by writes as well as by events.
+        """
         if self.refused:
             self.send_refusals()
         if self.owed >= ANSWER_WINDOW // 4 and self.branch.link.outlet.size < ANSWER_WINDOW // 2:

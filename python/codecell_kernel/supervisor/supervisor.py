@@ -102,6 +102,8 @@ class Supervisor:
                 branch.on_replies()
                 if branch.link.dead is not None and branch.number in self.branches:
                     branch.recovery.recover()
+            if branch.calls is not None:
+                branch.calls.grant()  # whatever this step wrote to the worker may have made room
         self.on_time()
 
     def on_branch_event(self, fd, events):
@@ -116,8 +118,6 @@ class Supervisor:
         elif fd == link.outlet.fd:
             link.outlet.flush()
             branch.grant()
-            if branch.calls is not None:
-                branch.calls.grant()
             self.relay()
         elif fd in link.streams:
             branch.on_output(fd)

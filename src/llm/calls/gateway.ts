@@ -77,7 +77,6 @@ export class LmGateway {
   readonly #options: GatewayOptions;
   readonly #slots: Semaphore;
   readonly #retry: RetryLimits;
-  #hasChargedLost = false;
 
   constructor(options: GatewayOptions) {
     const { concurrency = defaults.concurrency } = options;
@@ -125,7 +124,6 @@ export class LmGateway {
     const start = performance.now();
     // Many calls wait on one signal. Each removes its listeners, so they are no leak, which Node would warn about.
     setMaxListeners(0, options.signal);
-    this.#chargeLost(options.budget);
     const call: OpenCall = {
       ...{ request, options, prepaid, identity: requestIdentity(request) },
       ...{ source: undefined, attempts: 0, held: nothing, charged: nothing, waitedMs: 0, taped: undefined },
@@ -161,6 +159,7 @@ export class LmGateway {
     if (taped) {
       call.source = "tape";
       prepaid?.release();
+      options.budget.root.charge(tape?.takeLost(taped.call) ?? nothing);
       options.budget.reserve(taped.charged, { isFinal: isFinalCall(options) }).settle(taped.charged);
       call.charged = taped.charged;
       if ("error" in taped.outcome) throw taped.outcome.error;
@@ -185,6 +184,7 @@ export class LmGateway {
     const { prices = {}, sharedSlots, timer = systemTimer, tape, callTimeoutMs } = this.#options;
     const isFinal = isFinalCall(options);
     const price = priceOf(request.model, prices);
+    this.#chargeLost(budget);
     assertPriced([request.model], budget.snapshot().left, prices);
     const start = performance.now();
     using _slot = await this.#slots.acquire(signal);
@@ -224,12 +224,12 @@ export class LmGateway {
     });
   }
 
-  /** What an interrupted run spent on calls that are not replayed is part of the spend of the run that resumes it. */
+  /**
+   * What an interrupted run spent on calls that are not replayed is part of the spend of the run that resumes it. It is charged
+   * before the first call that is sent, and not earlier: prompts say what is left, and must equal the recorded ones until then.
+   */
   #chargeLost(budget: Budget): void {
-    const { tape } = this.#options;
-    if (!tape || this.#hasChargedLost) return;
-    this.#hasChargedLost = true;
-    budget.root.charge(tape.lost);
+    budget.root.charge(this.#options.tape?.takeLost() ?? nothing);
   }
 }
 

@@ -215,7 +215,7 @@ describe("resume", () => {
     const killed = (await readFile(path, "utf8")).split('{"v":1,"type":"done"')[0] ?? "";
     await writeFile(path, killed);
     await using tape = await Tape.resume(path);
-    expect(tape.lost).toMatchObject({ calls: 1, tokens: 3 * worstCase(ask("a"), price).tokens });
+    expect(tape.takeLost()).toMatchObject({ calls: 1, tokens: 3 * worstCase(ask("a"), price).tokens });
   });
 
   test("makes calls again that failed at the end, also after a second interruption, and counts what they cost", async () => {

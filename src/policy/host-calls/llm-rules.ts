@@ -18,7 +18,9 @@ export const llmRules = {
     .array(modelGlob)
     .max(64, "at most 64 models")
     .describe("Models that code in the cell may call through the host: names or globs. Empty: none."),
-  calls: whole(1, 100_000).describe("Model calls below one sub-agent: by its code, and by the sub-agents that it starts."),
+  calls: whole(1, 100_000).describe(
+    "Model calls below one sub-agent: by its code, and by the sub-agents that it starts.",
+  ),
   tokens: whole(1, 1_000_000_000).describe("Tokens of all these calls together: input, output and cache."),
   usd: z
     .union([z.number().min(0, expectedUsd).max(100_000, expectedUsd), z.literal(unlimited)], { error: expectedUsd })

@@ -102,15 +102,17 @@ export function warningText({ kind, percent }: { kind: BudgetKind; percent: numb
   return `Warning: ${percent} % of the ${kindNames[kind]} budget is used.`;
 }
 
-/** `Turn 3/20. Left: 41 sub-calls, 1,204,000 tokens, $0.83, 540 s.` */
-export function turnLine(turn: number, of: number, left: Left, leftMs: number): string {
+/**
+ * `Turn 3/20. Left: 41 sub-calls, 1,204,000 tokens, $0.83.` Without the time that is left: a replay takes another time, and its
+ * requests must be the recorded ones.
+ */
+export function turnLine(turn: number, of: number, left: Left): string {
   const parts = [
     ...(left.calls === null ? [] : [`${number(left.calls)} sub-calls`]),
     ...(left.tokens === null ? [] : [`${number(left.tokens)} tokens`]),
     ...(left.usd === null ? [] : [`$${left.usd.toFixed(left.usd < 0.1 ? 4 : 2)}`]),
-    `${number(Math.round(leftMs / 1000))} s`,
   ];
-  return `Turn ${turn}/${of}. Left: ${parts.join(", ")}.`;
+  return `Turn ${turn}/${of}.${parts.length === 0 ? "" : ` Left: ${parts.join(", ")}.`}`;
 }
 
 function number(value: number): string {

@@ -72,7 +72,7 @@ export class AgentLoop {
 
   async #ask(isLast: boolean): Promise<{ reply?: LmResponse; exhausted?: LimitKind }> {
     const { tree, limits, budget, id: run, turn } = this.#agent;
-    const line = turnLine(turn, limits.maxIters, budget.left, tree.leftMs);
+    const line = turnLine(turn, limits.maxIters, budget.left);
     const text = [...this.#feedback, ...(isLast ? [lastTurnText] : []), line].join("\n\n");
     const request = this.#request(text);
     try {
@@ -191,6 +191,8 @@ export class AgentLoop {
   /** A limit is reached. Without any code that ran, a model could only invent an answer. */
   async #end(limit: LimitKind): Promise<Ending> {
     const reason = `the limit of ${limitNames[limit]} is reached`;
+    if (this.#messages.length === 0)
+      return { finish: `limit:${limit}`, limit, message: `${reason} before the first reply` };
     if (!this.#hasSucceeded) {
       return { finish: `limit:${limit}`, limit, message: `${reason}, and no code ever ran without an error` };
     }

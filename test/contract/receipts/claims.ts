@@ -318,7 +318,11 @@ export const claims: ClaimTable = {
   ],
   "llm.calls": [
     ...noModels,
-    claim("host", "the host counts the calls of each session, and those below each sub-agent; more are refused", models.modelCallsCounted),
+    claim(
+      "host",
+      "the host counts the calls of each session, and those below each sub-agent; more are refused",
+      models.modelCallsCounted,
+    ),
   ],
   "llm.tokens": [
     ...noModels,

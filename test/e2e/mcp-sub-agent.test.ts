@@ -132,7 +132,9 @@ describe.each(await availableRunners())("a sub-agent over MCP in the %s runner, 
     const batch = "print(llm_query('abc'), llm_query_batched(['a', 'ab']))";
     expect((await pair.call("rlm_exec", { code: batch })).text).toContain("saw 3 ['saw 1', 'saw 2']");
     const agent = await pair.call("rlm_exec", { code: "print(rlm_query('part -> size: int', part=text[:50]))" });
-    expect(agent.text).toContain(runner === "wasm" ? "fork" : "{'size': 50}");
+    expect(agent.text).toContain(
+      runner === "wasm" ? "does not support forks: pass the text to llm_query" : "{'size': 50}",
+    );
   });
 
   test.each([

@@ -75,7 +75,7 @@ export class SubAgents implements AsyncDisposable {
     const running = [...this.#kept.values()].filter(({ result }) => result === undefined);
     if (running.length >= maxRunning) {
       throw new CodecellError("run_limit", `${running.length} sub-agents are working; the limit is ${maxRunning}`, {
-        hint: `wait for one of them: ${running.map(({ run }) => run.id).join(", ")}`,
+        hint: `wait for one with rlm_run, or cancel it: ${running.map(({ run }) => run.id).join(", ")}`,
       });
     }
     const access = await this.#access();

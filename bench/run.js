@@ -8,6 +8,7 @@ import { hostCalls } from "./host-calls.js";
 import { http } from "./http.js";
 import { manySessions } from "./many-sessions.js";
 import { mcp } from "./mcp.js";
+import { rlm } from "./rlm.js";
 import { checkpoints, manyLives, pool } from "./sessions.js";
 import { warmRun } from "./warm-run.js";
 import { wasmStart } from "./wasm-start.js";
@@ -24,6 +25,7 @@ const suites = {
   checkpoints,
   "many-lives": manyLives,
   "host-calls": hostCalls,
+  rlm,
   mcp,
   containers,
   http,

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type ClientScript, scriptedLmClient } from "../../../test/fakes/scripted-lm-client.ts";
 import { aborted } from "../../lib/aborted.ts";
 import { CodecellError } from "../../lib/errors.ts";
+import { Semaphore } from "../../lib/semaphore.ts";
 import { Budget, type BudgetOptions } from "../budget/budget.ts";
 import type { LmRequest } from "../client.ts";
 import { failureError } from "../clients/failure.ts";
@@ -60,6 +61,37 @@ describe("a call through the gateway", () => {
     messages.push({ role: "user", text: "x".repeat(10_000) });
     await answer;
     expect(client.requests[0]?.messages).toEqual([{ role: "user", text: "small" }]);
+  });
+
+  test("times out with all its retries together, is not sent again, and counts as its worst case", async () => {
+    const hanging: ClientScript = (_request, index, signal) =>
+      index === 0
+        ? Promise.reject(overloaded)
+        : new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(aborted(signal))));
+    const { gateway, client, budget, call } = setUp(hanging, { callTimeoutMs: 30 });
+    await expect(gateway.complete(ask("x"), call)).rejects.toMatchObject({
+      ...{ code: "model_failed", message: "the model did not answer within 30 ms", details: { reason: "timeout" } },
+    });
+    expect(client.requests).toHaveLength(2);
+    expect(budget.snapshot()).toMatchObject({ spent: worstCase(ask("x"), price), held: { tokens: 0 } });
+  });
+
+  test("does not time out while it waits for a slot", async () => {
+    let answer: (text: string) => void = () => {};
+    const script: ClientScript = (_request, index) =>
+      index === 0
+        ? new Promise((resolve) => {
+            answer = resolve;
+          })
+        : "second";
+    const slots = new Semaphore(1);
+    const busy = setUp(script, { sharedSlots: slots });
+    const waiting = setUp(() => "second", { sharedSlots: slots, callTimeoutMs: 20 });
+    const first = busy.gateway.complete(ask("a"), busy.call);
+    const second = waiting.gateway.complete(ask("b"), waiting.call);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    answer("first");
+    expect([(await first).text, (await second).text]).toEqual(["first", "second"]);
   });
 
   test("is refused before anything is held or sent if its model is not allowed", async () => {

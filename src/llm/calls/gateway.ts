@@ -1,10 +1,12 @@
 import { setMaxListeners } from "node:events";
+import { DeadlinePassed, deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { Semaphore } from "../../lib/semaphore.ts";
 import type { Amount } from "../budget/amounts.ts";
 import type { Budget, Hold } from "../budget/budget.ts";
 import type { AnswerCache } from "../cache/answer-cache.ts";
 import type { LmClient, LmRequest, LmResponse } from "../client.ts";
+import { failureError } from "../clients/failure.ts";
 import { errorHider } from "../clients/secret-hider.ts";
 import { assertPriced, type Prices, priceOf, worstCase } from "../money/prices.ts";
 import { type RequestIdentity, requestIdentity } from "../request-hash.ts";
@@ -29,6 +31,8 @@ export interface GatewayOptions {
   readonly concurrency?: number;
   /** slots that several gateways share, such as those of a process */
   readonly sharedSlots?: Semaphore;
+  /** for one call with all its retries, without the time that it waits for a slot; undefined: the client's own limit */
+  readonly callTimeoutMs?: number;
   readonly retry?: Partial<RetryLimits>;
   readonly timer?: RetryTimer;
   readonly tape?: Tape;
@@ -49,6 +53,8 @@ export interface CallOptions {
 
 const defaults = { maxPromptChars: 400_000, concurrency: 8 } as const;
 const nothing: Amount = { calls: 0, tokens: 0, usd: 0 };
+/** Node turns longer ones into none. */
+const longestTimerMs = 2 ** 31 - 1;
 
 /** A call, and how far it got. */
 interface OpenCall {
@@ -71,7 +77,6 @@ export class LmGateway {
   readonly #options: GatewayOptions;
   readonly #slots: Semaphore;
   readonly #retry: RetryLimits;
-  #hasChargedLost = false;
 
   constructor(options: GatewayOptions) {
     const { concurrency = defaults.concurrency } = options;
@@ -119,7 +124,6 @@ export class LmGateway {
     const start = performance.now();
     // Many calls wait on one signal. Each removes its listeners, so they are no leak, which Node would warn about.
     setMaxListeners(0, options.signal);
-    this.#chargeLost(options.budget);
     const call: OpenCall = {
       ...{ request, options, prepaid, identity: requestIdentity(request) },
       ...{ source: undefined, attempts: 0, held: nothing, charged: nothing, waitedMs: 0, taped: undefined },
@@ -155,6 +159,7 @@ export class LmGateway {
     if (taped) {
       call.source = "tape";
       prepaid?.release();
+      options.budget.root.charge(tape?.takeLost(taped.call) ?? nothing);
       options.budget.reserve(taped.charged, { isFinal: isFinalCall(options) }).settle(taped.charged);
       call.charged = taped.charged;
       if ("error" in taped.outcome) throw taped.outcome.error;
@@ -176,9 +181,10 @@ export class LmGateway {
   async #ask(client: LmClient, call: OpenCall): Promise<LmResponse> {
     const { request, options, identity, prepaid } = call;
     const { budget, signal } = options;
-    const { prices = {}, sharedSlots, timer = systemTimer, tape } = this.#options;
+    const { prices = {}, sharedSlots, timer = systemTimer, tape, callTimeoutMs } = this.#options;
     const isFinal = isFinalCall(options);
     const price = priceOf(request.model, prices);
+    this.#chargeLost(budget);
     assertPriced([request.model], budget.snapshot().left, prices);
     const start = performance.now();
     using _slot = await this.#slots.acquire(signal);
@@ -195,15 +201,18 @@ export class LmGateway {
     }
     call.source = "model";
     const limits = this.#retry;
+    using limit = deadline(callTimeoutMs ?? longestTimerMs, signal);
     const paid = await payAndCall(request, hold, {
-      ...{ client, price, budget, isFinal, signal, limits, timer },
+      ...{ client, price, budget, isFinal, signal: limit.signal, limits, timer },
       onRepeat: async (held) => void (await tape?.sent(identity.hash, { ...held, calls: 1 }, call.taped)),
     });
     prepaid?.settle({ ...nothing, calls: 1 });
     call.charged = { ...paid.charged, calls: 1 };
     call.attempts = paid.attempts;
-    if ("error" in paid.outcome) throw paid.outcome.error;
-    return paid.outcome.response;
+    if ("response" in paid.outcome) return paid.outcome.response;
+    if (!(limit.signal.reason instanceof DeadlinePassed)) throw paid.outcome.error;
+    const failure = { reason: "timeout", isRetryable: false, mayBeCharged: true } as const;
+    throw failureError(`the model did not answer within ${callTimeoutMs} ms`, failure);
   }
 
   #clientFor(model: string): LmClient {
@@ -215,12 +224,12 @@ export class LmGateway {
     });
   }
 
-  /** What an interrupted run spent on calls that are not replayed is part of the spend of the run that resumes it. */
+  /**
+   * What an interrupted run spent on calls that are not replayed is part of the spend of the run that resumes it. It is charged
+   * before the first call that is sent, and not earlier: prompts say what is left, and must equal the recorded ones until then.
+   */
   #chargeLost(budget: Budget): void {
-    const { tape } = this.#options;
-    if (!tape || this.#hasChargedLost) return;
-    this.#hasChargedLost = true;
-    budget.root.charge(tape.lost);
+    budget.root.charge(this.#options.tape?.takeLost() ?? nothing);
   }
 }
 

@@ -11,10 +11,16 @@ const lineFeed = 0x0a;
 export interface TapeContents {
   readonly calls: readonly DoneLine[];
   /** what calls cost that are not replayed: they were cut off by a crash, or are made again */
-  readonly lost: Amount;
+  readonly losses: readonly Loss[];
   readonly nextCall: number;
   /** the length without a torn last line */
   readonly goodBytes: number;
+}
+
+/** What an interrupted run spent in vain. The run that resumed it was charged for it before its first own call, which has this number. */
+export interface Loss {
+  readonly beforeCall: number;
+  readonly amount: Amount;
 }
 
 /** Reads a tape. A killed process leaves the start of a line at the end, which is ignored. Anything else that is wrong is an error. */
@@ -40,14 +46,15 @@ function lineAt(text: string, index: number, path: string): TapeLine {
 function contents(lines: readonly TapeLine[]): Omit<TapeContents, "goodBytes"> {
   const open = new Map<number, SentLine>();
   const done = new Map<number, DoneLine>();
-  let [lost, nextCall] = [{ calls: 0, tokens: 0, usd: 0 }, 0];
+  const losses: Loss[] = [];
+  let nextCall = 0;
   for (const line of lines) {
     if (line.type === "resumed") {
-      for (const call of line.dropped) {
-        const dropped = done.get(call);
-        if (dropped) lost = sum(lost, dropped.charged);
-        done.delete(call);
-      }
+      const dropped = line.dropped.flatMap((call) => done.get(call) ?? []);
+      for (const { call } of dropped) done.delete(call);
+      const amounts = [...[...open.values()].map(({ held }) => held), ...dropped.map(({ charged }) => charged)];
+      losses.push(...amounts.map((amount) => ({ beforeCall: nextCall, amount })));
+      open.clear();
       continue;
     }
     nextCall = Math.max(nextCall, line.call + 1);
@@ -57,8 +64,8 @@ function contents(lines: readonly TapeLine[]): Omit<TapeContents, "goodBytes"> {
       done.set(line.call, line);
     }
   }
-  for (const { held } of open.values()) lost = sum(lost, held);
-  return { calls: [...done.values()], lost, nextCall };
+  losses.push(...[...open.values()].map(({ held }) => ({ beforeCall: nextCall, amount: held })));
+  return { calls: [...done.values()], losses, nextCall };
 }
 
 export function sum(a: Amount, b: Amount): Amount {

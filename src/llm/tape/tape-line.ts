@@ -43,7 +43,7 @@ const doneLine = z.object({
   charged: amount,
   isCached: z.boolean().optional(),
 });
-/** The run was resumed: these calls failed, and are made again. */
+/** The run was resumed here: what was sent before and has no answer is lost, and these calls failed and are made again. */
 const resumedLine = z.object({ v: z.literal(1), type: z.literal("resumed"), dropped: z.array(count) });
 
 export const tapeLine = z.discriminatedUnion("type", [sentLine, doneLine, resumedLine]);

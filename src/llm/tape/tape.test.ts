@@ -215,7 +215,28 @@ describe("resume", () => {
     const killed = (await readFile(path, "utf8")).split('{"v":1,"type":"done"')[0] ?? "";
     await writeFile(path, killed);
     await using tape = await Tape.resume(path);
-    expect(tape.lost).toMatchObject({ calls: 1, tokens: 3 * worstCase(ask("a"), price).tokens });
+    expect(tape.takeLost()).toMatchObject({ calls: 1, tokens: 3 * worstCase(ask("a"), price).tokens });
+  });
+
+  test("charges a lost call at the same place when the resumed run is replayed or resumed again", async () => {
+    const path = await recording("a", "b");
+    const { size } = await stat(path);
+    await truncate(path, size - 30);
+    const left = async (tape: Tape, script?: ClientScript) => {
+      const { gateway, call, budget } = run(tape, script, { caps: { tokens: 10_000 } });
+      const amounts: (number | undefined)[] = [];
+      for (const prompt of ["a", "b", "c"]) {
+        await gateway.complete(ask(prompt), call);
+        amounts.push(budget.snapshot().left.tokens);
+      }
+      await tape[Symbol.asyncDispose]();
+      return amounts;
+    };
+    const resumed = await left(await Tape.resume(path), ["b again", "c"]);
+    expect(resumed[0]).toBe(10_000 - 4);
+    expect(resumed[1]).toBeLessThan(10_000 - worstCase(ask("b"), price).tokens);
+    expect(await left(await Tape.replay(path))).toEqual(resumed);
+    expect(await left(await Tape.resume(path))).toEqual(resumed);
   });
 
   test("makes calls again that failed at the end, also after a second interruption, and counts what they cost", async () => {

@@ -5,7 +5,7 @@ import { diskFailure } from "../../lib/files/disk-failure.ts";
 import { SerialQueue } from "../../lib/serial-queue.ts";
 import type { Amount } from "../budget/amounts.ts";
 import { difference, type RequestIdentity } from "../request-hash.ts";
-import { callsToRepeat, readTape, sum } from "./read-tape.ts";
+import { callsToRepeat, type Loss, readTape, sum } from "./read-tape.ts";
 import { type DoneLine, doneLineOf, type TapedCall, type TapeLine, tapedError, tapedResponse } from "./tape-line.ts";
 
 /**
@@ -26,12 +26,12 @@ const nothing: Amount = { calls: 0, tokens: 0, usd: 0 };
 export class Tape implements AsyncDisposable {
   readonly mode: TapeMode;
   readonly path: string;
-  /** What was spent on calls that are not replayed. The budget of a resumed run starts with it. */
-  readonly lost: Amount;
   readonly #file: FileHandle | undefined;
   readonly #queue = new SerialQueue();
   /** recorded calls that have not been replayed, by hash, in the order of the recording */
   readonly #unused: Map<string, DoneLine[]>;
+  /** what was spent on calls that are not replayed, and is not charged yet */
+  #losses: readonly Loss[];
   #nextCall: number;
   #failure: unknown;
 
@@ -40,12 +40,12 @@ export class Tape implements AsyncDisposable {
     path: string,
     file: FileHandle | undefined,
     calls: readonly DoneLine[],
-    more: { readonly lost: Amount; readonly nextCall: number },
+    more: { readonly losses: readonly Loss[]; readonly nextCall: number },
   ) {
     this.mode = mode;
     this.path = path;
     this.#file = file;
-    this.lost = more.lost;
+    this.#losses = more.losses;
     this.#nextCall = more.nextCall;
     this.#unused = groupedByHash(calls);
   }
@@ -53,7 +53,7 @@ export class Tape implements AsyncDisposable {
   /** Starts a recording. The file must not exist: a recording is never overwritten. */
   static async record(path: string): Promise<Tape> {
     const file = await opened(path, "ax");
-    return new Tape("record", path, file, [], { lost: nothing, nextCall: 0 });
+    return new Tape("record", path, file, [], { losses: [], nextCall: 0 });
   }
 
   /** Replays a recording, without a model. */
@@ -71,13 +71,14 @@ export class Tape implements AsyncDisposable {
   static async resume(path: string): Promise<Tape> {
     const file = await opened(path, constants.O_RDWR | constants.O_APPEND);
     try {
-      const { calls, lost, nextCall, goodBytes } = await readTape(file, path);
+      const { calls, losses, nextCall, goodBytes } = await readTape(file, path);
       await file.truncate(goodBytes);
       const dropped = new Set(callsToRepeat(calls));
-      const charges = calls.filter(({ call }) => dropped.has(call)).map(({ charged }) => charged);
+      const repeated = calls.filter(({ call }) => dropped.has(call));
+      const more = repeated.map(({ charged }) => ({ beforeCall: nextCall, amount: charged }));
       const kept = calls.filter(({ call }) => !dropped.has(call));
-      const tape = new Tape("resume", path, file, kept, { lost: charges.reduce(sum, lost), nextCall });
-      if (dropped.size > 0) await tape.#write({ v: 1, type: "resumed", dropped: [...dropped] });
+      const tape = new Tape("resume", path, file, kept, { losses: [...losses, ...more], nextCall });
+      await tape.#write({ v: 1, type: "resumed", dropped: [...dropped] });
       return tape;
     } catch (error) {
       await file.close();
@@ -91,15 +92,27 @@ export class Tape implements AsyncDisposable {
   }
 
   /** The recorded outcome of a request. Identical requests get theirs in the order of the recording. */
-  take({ hash }: RequestIdentity): Pick<TapedCall, "outcome" | "charged" | "isCached"> | undefined {
+  take({
+    hash,
+  }: RequestIdentity): (Pick<TapedCall, "outcome" | "charged" | "isCached"> & { call: number }) | undefined {
     const line = this.#unused.get(hash)?.shift();
     if (!line) return undefined;
     const { response, error, charged, isCached = false } = line;
     const failed = error ?? { code: "internal", message: "the tape has no outcome of this call" };
     return {
       outcome: response ? { response: tapedResponse(response) } : { error: tapedError(failed) },
-      ...{ charged, isCached },
+      ...{ charged, isCached, call: line.call },
     };
+  }
+
+  /**
+   * What interrupted runs spent in vain before this recorded call, or before a call that is sent now. Each amount is returned once,
+   * so that the budget of a replay is the recorded one at every call: prompts say what is left.
+   */
+  takeLost(beforeCall = Number.POSITIVE_INFINITY): Amount {
+    const due = this.#losses.filter((loss) => loss.beforeCall <= beforeCall);
+    this.#losses = this.#losses.filter((loss) => !due.includes(loss));
+    return due.map(({ amount }) => amount).reduce(sum, nothing);
   }
 
   /** The error for a request that is not on the tape. It names the call that the tape has instead. */

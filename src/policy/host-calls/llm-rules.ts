@@ -18,15 +18,19 @@ export const llmRules = {
     .array(modelGlob)
     .max(64, "at most 64 models")
     .describe("Models that code in the cell may call through the host: names or globs. Empty: none."),
-  calls: whole(1, 100_000).describe("Model calls of one sub-agent, with all calls below it."),
-  tokens: whole(1, 1_000_000_000).describe("Tokens of all these calls together: input, output and cache."),
+  calls: whole(1, 100_000).describe(
+    "Model calls below one sub-agent: by its code, and by the sub-agents that it starts.",
+  ),
+  tokens: whole(1, 1_000_000_000).describe("Tokens of all calls together: input, output and cache."),
   usd: z
     .union([z.number().min(0, expectedUsd).max(100_000, expectedUsd), z.literal(unlimited)], { error: expectedUsd })
-    .describe("US dollars for all these calls together. Models without a known price need `unlimited`."),
+    .describe("US dollars for all calls together. Models without a known price need `unlimited`."),
   depth: whole(0, 3).describe("How deep sub-agents may start sub-agents; 0: none, only plain model calls."),
   concurrency: whole(1, 64).describe("Model calls at the same time; further ones wait."),
   promptChars: whole(1, 10_000_000).describe("Characters in the prompt of one call."),
-  callTimeout: duration.refine((ms) => ms <= longestMs, "at most 24h").describe("Wall-clock limit of one model call."),
+  callTimeout: duration
+    .refine((ms) => ms <= longestMs, "at most 24h")
+    .describe("Wall-clock limit of one model call, with its retries."),
   timeout: duration
     .refine((ms) => ms <= longestMs, "at most 24h")
     .describe("Wall-clock limit of one sub-agent, with everything below it."),

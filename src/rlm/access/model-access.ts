@@ -1,6 +1,7 @@
 import type { Audit } from "../../audit/audit.ts";
 import type { AuditEvent } from "../../audit/event.ts";
 import { CodecellError } from "../../lib/errors.ts";
+import { Semaphore } from "../../lib/semaphore.ts";
 import { Budget } from "../../llm/budget/budget.ts";
 import type { AnswerCache } from "../../llm/cache/answer-cache.ts";
 import type { LmCallEvent } from "../../llm/calls/call-event.ts";
@@ -43,13 +44,16 @@ export class ModelAccess {
   readonly root: string;
   readonly sub: string;
   readonly #policy: () => Policy;
+  /** Sessions and sub-agents have gateways of their own. The attack: many of them, to have many times as many calls at once. */
+  readonly #slots: Semaphore;
 
   private constructor(policy: () => Policy, models: ConfiguredModels, root: string) {
-    const { tokens, usd } = policy().llm;
+    const { tokens, usd, concurrency } = policy().llm;
     this.#policy = policy;
     this.models = models;
     this.root = root;
     this.sub = models.sub ?? root;
+    this.#slots = new Semaphore(concurrency);
     this.budget = new Budget({ caps: { tokens, ...(usd === unlimited ? {} : { usd }) } });
   }
 
@@ -96,6 +100,7 @@ export class ModelAccess {
     const { llm } = this.#policy();
     return new LmGateway({
       ...{ models: llm.models, maxPromptChars: llm.promptChars, concurrency: llm.concurrency },
+      ...{ sharedSlots: this.#slots, callTimeoutMs: llm.callTimeoutMs },
       clientFor: (model) => this.models.clientFor(model),
       ...(this.models.prices && { prices: this.models.prices }),
       ...(tape && { tape }),

@@ -11,7 +11,6 @@ import type { ModelAccess } from "./model-access.ts";
 
 /** A session's own code is never asked for outputs, so this signature is not shown to anybody. */
 const unused = parseSignature("code -> nothing");
-const longestMs = 24 * 3_600_000;
 
 /** Gives the code of sessions the functions that call models: `llm_query` and its kin, without a key in the cell. */
 export class SessionModels {
@@ -31,9 +30,13 @@ export class SessionModels {
 
   #functions(session: Session): Readonly<Record<string, CellFunction>> {
     const access = this.#access;
-    const limits = access.limits({ maxIters: 1 });
+    const limits = access.limits();
     const tree = new Tree({
-      ...{ rootModel: access.root, subModel: access.sub, deadlineMs: Date.now() + longestMs, now: Date.now },
+      ...{ rootModel: access.root, subModel: access.sub, now: Date.now },
+      // A session has no end of its own. Each call of its code may take as long as a sub-agent, and is cancelled then.
+      get deadlineMs() {
+        return Date.now() + limits.maxWallMs;
+      },
       models: access.gateway({ session: session.key, audit: session.managed.audit?.audit }),
       signal: new AbortController().signal, // a call ends with its run
       ...(access.models.prices && { prices: access.models.prices }),

@@ -200,6 +200,8 @@ export class AgentLoop {
   /** A limit is reached. Without any code that ran, a model could only invent an answer. */
   async #end(limit: LimitKind): Promise<Ending> {
     const reason = `the limit of ${limitNames[limit]} is reached`;
+    if (this.#messages.length === 0)
+      return { finish: `limit:${limit}`, limit, message: `${reason} before the first reply` };
     if (!this.#hasSucceeded) {
       return { finish: `limit:${limit}`, limit, message: `${reason}, and no code ever ran without an error` };
     }

@@ -39,7 +39,7 @@ export async function extractOutputs(
         { role: "user", text: `The JSON does not fit:\n${message}` },
       );
     }
-    return { message };
+    return { message: message.replace(/^- /, "") };
   } catch (error) {
     if (!(error instanceof CodecellError) || error.code === "aborted") throw error;
     return { message: messageOf(error) };

@@ -1,4 +1,4 @@
-import { messageOf } from "../../lib/errors.ts";
+import { CodecellError, messageOf } from "../../lib/errors.ts";
 import type { LmRequest } from "../../llm/client.ts";
 import type { AgentState } from "./agent-state.ts";
 import type { CellCall, CellFunction, CellParameters, ModelAnswer } from "./cell.ts";
@@ -84,6 +84,13 @@ async function ask(agent: AgentState, request: LmRequest, { signal }: CellCall):
     return text;
   } catch (error) {
     subCalls.failed++;
-    throw error;
+    throw withHint(error);
   }
+}
+
+/** Code in a cell gets the message alone, so it has to say what to do. */
+function withHint(error: unknown): unknown {
+  if (!(error instanceof CodecellError) || error.hint === undefined) return error;
+  const { code, details } = error;
+  return new CodecellError(code, `${error.message}: ${error.hint}`, { details, cause: error });
 }

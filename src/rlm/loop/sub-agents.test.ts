@@ -127,7 +127,7 @@ describe("DSPy 3.4: a sub-agent", () => {
     };
     const cell = new ScriptedCell(code, { canFork: false });
     const { result, lm } = await perform(() => fence("try"), code, { cell });
-    expect(result.outputs?.answer).toBe("this runner does not support forks");
+    expect(result.outputs?.answer).toBe("this runner does not support forks: pass the text to llm_query instead");
     expect(lm.requests).toHaveLength(1);
   });
 

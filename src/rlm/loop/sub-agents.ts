@@ -94,8 +94,15 @@ interface Subtask {
 
 async function withFork(task: Subtask, item: number): Promise<Outputs> {
   checkNames(task.signature, task.names);
-  await using cell = await task.call.fork(item);
+  await using cell = await task.call.fork(item).catch((error: unknown) => {
+    throw withRemedy(error);
+  });
   return task.agent.canRecurse ? await startAgent(task, cell) : await askOnce(task, cell);
+}
+
+function withRemedy(error: unknown): unknown {
+  if (!(error instanceof CodecellError) || error.code !== "not_supported") return error;
+  return new CodecellError(error.code, `${error.message}: pass the text to llm_query instead`, { cause: error });
 }
 
 async function startAgent(

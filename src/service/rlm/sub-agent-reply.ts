@@ -34,12 +34,16 @@ export function subAgentText(sandbox: Sandbox, state: SubAgentState): string {
   }
   const { total } = result.usage;
   const spent = `${plural(result.iterations, "turn")}, ${plural(total.calls, "model call")}, ${money(total.usd)}`;
-  if (result.outputs === null) return `${result.finish}: ${withHint(result)} (${spent}). ${remedy(result)}`;
+  if (result.outputs === null) {
+    const canExplain = result.iterations > 0 && result.finish !== "cancelled";
+    const next = canExplain ? `\nnext: rlm_run(run_id="${runId}", action="trajectory") shows what it did` : "";
+    return `${result.finish}: ${withHint(result)}; ${spent}. ${remedy(result)}${next}`;
+  }
   const text = JSON.stringify(result.outputs);
   const shown = text.length <= shownChars ? text : `${text.slice(0, shownChars)} … (${text.length} characters in all)`;
   const how =
     result.finish === "submitted" ? "" : `The ${result.limit} limit was reached; these outputs were extracted.\n`;
-  return `${how}${shown}\n${spent}; stored as ${resultVariable}${sandbox.mention(sessionId)}`;
+  return `${how}${shown}\n${spent}; stored as ${resultVariable}${sandbox.mention(sessionId)}; run ${runId}`;
 }
 
 function withHint({ message = "no reason was given", error }: RlmResult): string {

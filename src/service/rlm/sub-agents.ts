@@ -1,11 +1,12 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { CodecellError } from "../../lib/errors.ts";
+import { CodecellError, messageOf } from "../../lib/errors.ts";
 import type { ModelAccess } from "../../rlm/access/model-access.ts";
 import type { OwnedCell } from "../../rlm/loop/cell.ts";
 import type { RlmLimits } from "../../rlm/loop/limits.ts";
 import { type RlmInput, type RlmResult, type RlmRun, runRlm } from "../../rlm/loop/run-rlm.ts";
 import { copiedCell, forkedCell } from "../../rlm/loop/session-cell.ts";
+import { noCost } from "../../rlm/trajectory/cost.ts";
 import type { RlmEvent } from "../../rlm/trajectory/event.ts";
 import type { Session } from "../../sessions/session.ts";
 
@@ -74,7 +75,7 @@ export class SubAgents implements AsyncDisposable {
     const running = [...this.#kept.values()].filter(({ result }) => result === undefined);
     if (running.length >= maxRunning) {
       throw new CodecellError("run_limit", `${running.length} sub-agents are working; the limit is ${maxRunning}`, {
-        hint: `wait for one of them: ${running.map(({ run }) => run.id).join(", ")}`,
+        hint: `wait for one with rlm_run, or cancel it: ${running.map(({ run }) => run.id).join(", ")}`,
       });
     }
     const access = await this.#access();
@@ -85,6 +86,7 @@ export class SubAgents implements AsyncDisposable {
         ...{ signature: request.signature, inputs: request.inputs, cell, root: access.root, sub: access.sub },
         ...{ limits: access.limits(request.limits), budget: access.budget },
         models: access.gateway({ session: session.key, audit: session.managed.audit?.audit }),
+        ...(access.models.prices && { prices: access.models.prices }),
         ...(request.instructions === undefined ? {} : { instructions: request.instructions }),
         ...(trajectoryPath === undefined ? {} : { trajectoryPath }),
       });
@@ -102,12 +104,14 @@ export class SubAgents implements AsyncDisposable {
     if (kept.result === undefined && waitMs > 0) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, waitMs);
-        signal.addEventListener("abort", () => resolve(), { once: true });
         const done = () => {
           clearTimeout(timer);
+          signal.removeEventListener("abort", done);
           resolve();
         };
-        kept.ended.then(done, done);
+        if (signal.aborted) done();
+        signal.addEventListener("abort", done, { once: true });
+        void kept.ended.then(done);
       });
     }
     return stateOf(kept);
@@ -126,12 +130,9 @@ export class SubAgents implements AsyncDisposable {
     const counts = { turn: 0, turns: 0, calls: 0, usd: 0, result: undefined };
     const ended = this.#finish(run, session, cell);
     const kept: Kept = { run, session, ended, trajectoryPath, ...counts };
-    ended.then(
-      (result) => {
-        kept.result = result;
-      },
-      () => {}, // `wait` reports it
-    );
+    void ended.then((result) => {
+      kept.result = result;
+    });
     void follow(run, kept);
     this.#kept.set(run.id, kept);
     for (const [id, { result }] of this.#kept) {
@@ -140,11 +141,13 @@ export class SubAgents implements AsyncDisposable {
     }
   }
 
+  /** Never rejects: a sub-agent whose outputs cannot be stored has ended too. */
   async #finish(run: RlmRun, session: Session, cell: OwnedCell): Promise<RlmResult> {
     try {
-      const result = await run.result;
-      if (result.outputs !== null) await session.set(resultVariable, result.outputs);
-      return result;
+      const result = await run.result.catch(failedResult);
+      if (result.outputs === null) return result;
+      const error = await session.set(resultVariable, result.outputs).then(() => undefined, asCodecellError);
+      return error ? { ...result, finish: "error", outputs: null, message: error.message, error } : result;
     } finally {
       await Promise.resolve(cell[Symbol.asyncDispose]()).catch(() => {}); // its cell may be gone
     }
@@ -172,6 +175,19 @@ export class SubAgents implements AsyncDisposable {
       hint: "use the run_id that rlm_sub_agent returned; only the latest ones are kept",
     });
   }
+}
+
+function asCodecellError(error: unknown): CodecellError {
+  return error instanceof CodecellError ? error : new CodecellError("internal", messageOf(error), { cause: error });
+}
+
+/** The trajectory could not be written, so nobody knows what the run did. */
+function failedResult(cause: unknown): RlmResult {
+  const error = asCodecellError(cause);
+  return {
+    ...{ finish: "error", outputs: null, message: error.message, error, iterations: 0 },
+    ...{ usage: { byModel: {}, total: noCost }, calls: 0, cacheHits: 0, durationMs: 0 },
+  };
 }
 
 async function follow(run: RlmRun, kept: Kept): Promise<void> {

@@ -16,7 +16,7 @@ export type LlmRuleName = Extract<HostRuleName, `llm.${string}`>;
 /** How the host's gateway to models enforces each rule. */
 const byGateway: Readonly<Record<LlmRuleName, (policy: Policy) => string>> = {
   "llm.models": () => "the host's gateway refuses other models before anything is sent",
-  "llm.calls": () => "the host's gateway counts the calls of the whole tree; more are refused",
+  "llm.calls": () => "the host counts the calls of each session, and those below each sub-agent; more are refused",
   "llm.tokens": () => "the host's gateway reserves the worst case of a call before it is sent; more is refused",
   "llm.usd": ({ llm }) =>
     llm.usd === unlimited

@@ -2,6 +2,7 @@ import { type ClaimTable, claim } from "./attacked.ts";
 import * as cell from "./cell-attacks.ts";
 import * as host from "./host-attacks.ts";
 import * as calls from "./host-call-attacks.ts";
+import * as models from "./model-attacks.ts";
 import * as network from "./network-attacks.ts";
 
 const inMemory = {
@@ -311,15 +312,43 @@ export const claims: ClaimTable = {
     claim("runtime", "uses Pyodide's Python, not an image", cell.imagesRefused),
     claim("os", "root file system of {image}, read-only", cell.readOnlyImage),
   ],
-  "llm.models": noModels,
-  "llm.calls": noModels,
-  "llm.tokens": noModels,
-  "llm.usd": noModels,
-  "llm.depth": noModels,
-  "llm.concurrency": noModels,
-  "llm.promptChars": noModels,
-  "llm.callTimeout": noModels,
-  "llm.timeout": noModels,
+  "llm.models": [
+    ...noModels,
+    claim("host", "the host's gateway refuses other models before anything is sent", models.otherModelsRefused),
+  ],
+  "llm.calls": [
+    ...noModels,
+    claim(
+      "host",
+      "the host counts the calls of each session, and those below each sub-agent; more are refused",
+      models.modelCallsCounted,
+    ),
+  ],
+  "llm.tokens": [
+    ...noModels,
+    claim(
+      "host",
+      "the host's gateway reserves the worst case of a call before it is sent; more is refused",
+      models.tokensReserved,
+    ),
+  ],
+  "llm.usd": [
+    ...noModels,
+    claim(
+      "host",
+      "the host's gateway reserves the worst case of a call before it is sent; more is refused",
+      models.moneyReserved,
+    ),
+    claim("host", "money is not limited; calls and tokens are", models.moneyUnlimited),
+  ],
+  "llm.depth": [...noModels, claim("host", "the host starts no sub-agent below this depth", models.depthLimited)],
+  "llm.concurrency": [...noModels, claim("host", "the host's gateway lets further calls wait", models.callsWait)],
+  "llm.promptChars": [
+    ...noModels,
+    claim("host", "the host's gateway refuses longer prompts before anything is sent", models.promptsMeasured),
+  ],
+  "llm.callTimeout": [...noModels, claim("host", "the host cancels the request", models.requestsCancelled)],
+  "llm.timeout": [...noModels, claim("host", "the host cancels the whole tree", models.treeCancelled)],
   "tools.allow": [
     ...noTools,
     claim(

@@ -4,6 +4,7 @@ import type { RuleName } from "../../../src/policy/rules.ts";
 import type { PolicyInput } from "../../../src/policy/schema.ts";
 import type { CodecellOptions } from "../../../src/sessions/codecell-options.ts";
 import { FakeAudit } from "../../fakes/fake-audit.ts";
+import { allowedModel } from "./model-attacks.ts";
 import { type Place, secretVariable } from "./place.ts";
 
 /** What the cells of a runner can be given. */
@@ -154,6 +155,39 @@ export const offeredTools: AttackedPolicy = {
     "tools.result": "2KiB",
   }),
 };
+
+/** Models that code may call, under small budgets. These rows do not depend on the runner. */
+const modelBudgets: AttackedPolicy = {
+  title: "models with small budgets",
+  input: () => ({
+    proc: patient,
+    llm: { models: [allowedModel], calls: 20, tokens: 30_000, usd: 0.1, promptChars: 20_000 },
+  }),
+  options: () => ({ hostCalls: { models: true } }),
+  rows: () => ({
+    ...{ "llm.models": allowedModel, "llm.calls": "20", "llm.tokens": "30000", "llm.usd": "0.1" },
+    "llm.promptChars": "20000",
+  }),
+};
+
+/** Models that code may call, for a short time. */
+const modelTimes: AttackedPolicy = {
+  title: "models with short times",
+  input: () => ({
+    proc: patient,
+    llm: {
+      ...{ models: ["anthropic/claude-*"], calls: 40, usd: "unlimited", depth: 1, concurrency: 2 },
+      ...{ callTimeout: "1500ms", timeout: "4s" },
+    },
+  }),
+  options: () => ({ hostCalls: { models: true } }),
+  rows: () => ({
+    ...{ "llm.usd": "unlimited", "llm.depth": "1", "llm.concurrency": "2", "llm.callTimeout": "1500ms" },
+    "llm.timeout": "4s",
+  }),
+};
+
+export const offeredModels = [modelBudgets, modelTimes] as const;
 
 /** As plain `codecell run` does it: nobody asks for the files on the host. */
 const inTheCell: AttackedPolicy = {

@@ -134,7 +134,8 @@ async function runRlmCommand(argv: readonly string[], context: CommandContext): 
     interruption.watch({ interrupt: () => run.cancel("you interrupted it") });
     if (!flags.quiet) await follow(run.events, terminal, limits.maxUsd);
     const result = await run.result;
-    if (flags.json) terminal.stdout.write(jsonText(resultJson(run.id, result)));
+    if (flags.json)
+      terminal.stdout.write(jsonText({ ...resultJson(run.id, result), spent: access.budget.snapshot().spent }));
     else printResult(result, context);
     return interruption.exitCode ?? (result.outputs === null ? 1 : 0);
   } catch (error) {

@@ -13,7 +13,9 @@ const library = exported.map((path) => path.replace(/^\.\/dist\/bundled\/(.*)\.j
 const commandLine = ["surfaces/cli/main", "surfaces/cli/serve/mcp-entrance"];
 const mcpFront = "surfaces/cli/serve/mcp-serve";
 const mcpServer = "surfaces/mcp/stdio";
-const runCommand = "surfaces/cli/commands/run";
+const runFront = "surfaces/cli/commands/run";
+const runWarm = "surfaces/cli/warm/run-warm";
+const runCommand = "surfaces/cli/sessions/run-in-fresh-cell";
 const source = (entry) => join(root, "src", `${entry}.ts`);
 
 /**
@@ -23,6 +25,9 @@ const source = (entry) => join(root, "src", `${entry}.ts`);
 const sharedChunks = [
   { name: "start", holds: ({ isBelow }) => isBelow(...commandLine) }, // every command
   // what answers a client that only lists the tools of the MCP server; other commands share the first of them
+  // what `codecell run` needs before it opens a session, which is all that a call with a warm cell needs
+  { name: "run-front", holds: ({ isBelow }) => isBelow(runFront) },
+  { name: "run-warm", holds: ({ isBelow }) => isBelow(runWarm) && !isBelow(mcpFront, runCommand) },
   { name: "common", holds: ({ isBelow }) => isBelow(mcpFront) && isBelow(runCommand) },
   { name: "mcp-front", holds: ({ isBelow }) => isBelow(mcpFront) },
   { name: "zod", holds: ({ id }) => id.includes("/node_modules/zod/") },

@@ -26,6 +26,7 @@ const sharedChunks = [
   { name: "start", holds: ({ isBelow }) => isBelow(...commandLine) }, // every command
   // what answers a client that only lists the tools of the MCP server; other commands share the first of them
   // what `codecell run` needs before it opens a session, which is all that a call with a warm cell needs
+  { name: "front", holds: ({ isBelow }) => isBelow(mcpFront) && isBelow(runFront) },
   { name: "run-front", holds: ({ isBelow }) => isBelow(runFront) },
   { name: "run-warm", holds: ({ isBelow }) => isBelow(runWarm) && !isBelow(mcpFront, runCommand) },
   { name: "common", holds: ({ isBelow }) => isBelow(mcpFront) && isBelow(runCommand) },

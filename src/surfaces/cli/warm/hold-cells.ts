@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { chmod, lstat, mkdir, rm } from "node:fs/promises";
+import { chmod, lstat, mkdir, rm, rmdir } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { Cleanup } from "../../../lib/cleanup.ts";
@@ -52,6 +52,7 @@ async function claim(key: string, cleanup: Cleanup): Promise<string | undefined>
       hint: "remove it",
     });
   }
+  cleanup.defer(() => rmdir(directory).catch(() => {})); // others may use it
   const lock = await takeLock(join(directory, `${key}.lock`));
   if (!lock) return undefined;
   cleanup.defer(() => lock[Symbol.asyncDispose]());

@@ -24,11 +24,11 @@ const source = (entry) => join(root, "src", `${entry}.ts`);
  */
 const sharedChunks = [
   { name: "start", holds: ({ isBelow }) => isBelow(...commandLine) }, // every command
+  // what `codecell run` needs before it opens a session; a call with a warm cell needs nothing else
+  { name: "front", holds: ({ isBelow }) => isBelow(mcpFront) && isBelow(runFront, runWarm) },
+  { name: "run-front", holds: ({ isBelow }) => isBelow(runFront) || (isBelow(runWarm) && isBelow(runCommand)) },
+  { name: "run-warm", holds: ({ isBelow }) => isBelow(runWarm) },
   // what answers a client that only lists the tools of the MCP server; other commands share the first of them
-  // what `codecell run` needs before it opens a session, which is all that a call with a warm cell needs
-  { name: "front", holds: ({ isBelow }) => isBelow(mcpFront) && isBelow(runFront) },
-  { name: "run-front", holds: ({ isBelow }) => isBelow(runFront) },
-  { name: "run-warm", holds: ({ isBelow }) => isBelow(runWarm) && !isBelow(mcpFront, runCommand) },
   { name: "common", holds: ({ isBelow }) => isBelow(mcpFront) && isBelow(runCommand) },
   { name: "mcp-front", holds: ({ isBelow }) => isBelow(mcpFront) },
   { name: "zod", holds: ({ id }) => id.includes("/node_modules/zod/") },

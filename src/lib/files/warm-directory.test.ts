@@ -7,6 +7,7 @@ import { socketProblem, warmDirectory } from "./warm-directory.ts";
 
 test("without XDG_RUNTIME_DIR there is no directory for sockets, except for root", () => {
   expect(warmDirectory(1000, undefined)).toBeUndefined();
+  expect(warmDirectory(1000, "relative")).toBeUndefined();
   expect(warmDirectory(1000, "/run/user/1000")).toBe("/run/user/1000/codecell/warm");
   expect(warmDirectory(0, "")).toBe("/run/codecell/warm");
 });

@@ -10,7 +10,7 @@ export function warmDirectory(
   uid = process.getuid?.() ?? 0,
   runtime = process.env.XDG_RUNTIME_DIR,
 ): string | undefined {
-  return uid === 0 || runtime ? join(runtimePath(uid, runtime), "warm") : undefined;
+  return uid === 0 || runtime?.startsWith("/") ? join(runtimePath(uid, runtime), "warm") : undefined;
 }
 
 /** Why a socket must not be used; undefined: it belongs to this user, and only this user can replace it. */

@@ -3,8 +3,8 @@ import type { Command, CommandContext } from "../command.ts";
 import { jsonText } from "../format/json-text.ts";
 import { tableLines } from "../format/table.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
+import { askHolder, heldLocks, socketOf } from "../warm/ask-holder.ts";
 import type { HolderFacts } from "../warm/holder-settings.ts";
-import { askHolder, holderSockets } from "../warm/holder-sockets.ts";
 
 const options = { json: { type: "boolean", help: "Print one JSON object." }, ...commonOptions } as const;
 
@@ -24,8 +24,8 @@ export const warmStatusCommand: Command = {
 async function runWarmStatus(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
   const { values } = parseArguments("warm status", argv, options, 0);
   const directory = warmDirectory(process.getuid?.() ?? 0, terminal.env.XDG_RUNTIME_DIR);
-  const sockets = directory === undefined ? [] : await holderSockets(directory);
-  const replies = await Promise.all(sockets.map((path) => askHolder(path, "facts")));
+  const locks = directory === undefined ? [] : await heldLocks(directory);
+  const replies = await Promise.all(locks.map((lock) => askHolder(socketOf(lock), "facts")));
   const holders = replies.filter((facts) => facts !== undefined).sort((a, b) => a.pid - b.pid);
   if (values.json) terminal.stdout.write(jsonText({ processes: holders }));
   else terminal.stdout.write(statusText(holders, terminal.stdout.columns));

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { messageOf } from "../../../lib/errors.ts";
+import { CodecellError, messageOf } from "../../../lib/errors.ts";
 import { warmDirectory } from "../../../lib/files/warm-directory.ts";
 import type { RunOptions } from "../../../sessions/runs/run-options.ts";
 import type { PolicyFlags } from "../policy/policy-options.ts";
@@ -49,14 +49,10 @@ export async function runWarm(
     const news = "the background process is not running yet; it starts after this call";
     return tell(terminal, news, { kind: "absent", holder });
   } catch (error) {
-    if (isOurs(error)) throw error;
+    // An error with a code is about the run itself. Whatever else fails here, the ordinary way still works.
+    if (error instanceof CodecellError) throw error;
     return tell(terminal, messageOf(error), { kind: "unusable" });
   }
-}
-
-/** Errors with a code of codecell are about the run itself. Whatever else fails here, the ordinary way still works. */
-function isOurs(error: unknown): boolean {
-  return error instanceof Error && error.name === "CodecellError";
 }
 
 /** Why a warm cell cannot do what these flags ask for. */

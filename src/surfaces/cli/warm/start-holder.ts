@@ -1,11 +1,12 @@
 import { spawn } from "node:child_process";
+import { basename } from "node:path";
 import { warmDirectory } from "../../../lib/files/warm-directory.ts";
 import { hostGrants } from "../../../policy/paths/host-grants.ts";
 import type { Policy } from "../../../policy/schema.ts";
 import { ownCommand } from "../setup/own-command.ts";
 import type { Terminal } from "../shell/terminal.ts";
+import { heldLocks } from "./ask-holder.ts";
 import type { HolderSettings } from "./holder-settings.ts";
-import { holderSockets } from "./holder-sockets.ts";
 import { holderEnvironment } from "./warm-key.ts";
 
 /** Each holder keeps cells in memory, so there are not as many as there are policies. */
@@ -13,7 +14,7 @@ const maxHolders = 8;
 
 /** Starts a holder of warm cells for this policy, and does not wait for it. */
 export async function startHolder(settings: HolderSettings, policy: Policy, terminal: Terminal): Promise<void> {
-  const obstacle = warmObstacle(policy) ?? (await crowd(terminal));
+  const obstacle = warmObstacle(policy) ?? (await crowd(settings.key, terminal));
   if (obstacle !== undefined) {
     if (terminal.stderr.isTTY) terminal.stderr.write(`codecell: the background process does not start: ${obstacle}\n`);
     return;
@@ -25,9 +26,12 @@ export async function startHolder(settings: HolderSettings, policy: Policy, term
     stdio: ["pipe", "ignore", "ignore"],
     detached: true, // Ctrl-C and the end of this terminal are not for it
   });
-  child.on("error", () => {}); // the next call runs the ordinary way as well
-  child.stdin.on("error", () => {});
-  await new Promise<void>((resolve) => child.stdin.end(JSON.stringify(settings), resolve));
+  await new Promise<void>((resolve) => {
+    child.on("error", () => resolve()); // the next call runs the ordinary way as well
+    child.stdin.on("close", resolve);
+    child.stdin.on("error", () => resolve());
+    child.stdin.end(JSON.stringify(settings), resolve);
+  });
   child.unref();
 }
 
@@ -41,8 +45,10 @@ export function warmObstacle(policy: Policy): string | undefined {
   return undefined;
 }
 
-async function crowd({ env }: Terminal): Promise<string | undefined> {
+async function crowd(key: string, { env }: Terminal): Promise<string | undefined> {
   const directory = warmDirectory(process.getuid?.() ?? 0, env.XDG_RUNTIME_DIR);
-  const count = directory === undefined ? 0 : (await holderSockets(directory)).length;
+  const locks = directory === undefined ? [] : await heldLocks(directory);
+  if (locks.some((path) => basename(path) === `${key}.lock`)) return "another call has just started it";
+  const count = locks.length;
   return count < maxHolders ? undefined : `${count} are running; \`codecell warm stop\` stops them`;
 }

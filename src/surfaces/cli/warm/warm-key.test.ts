@@ -36,6 +36,12 @@ test("flags, the state directory and variables that choose the runner change the
   expect(new Set(keys).size).toBe(keys.length);
 });
 
+test("credentials that a variable names by a relative path make the directory count", () => {
+  const key = (cwd: string, KUBECONFIG: string) => warmKey({}, { cwd, env: { ...env, KUBECONFIG } });
+  expect(key(cwd, "/a:/b")).toBe(key(other, "/a:/b"));
+  expect(key(cwd, "/a:b")).not.toBe(key(other, "/a:b"));
+});
+
 test("a policy file that appears, is edited, or may be written by others changes the key", () => {
   const file = join(cwd, "sandbox.policy.yaml");
   const key = () => warmKey({}, { cwd, env });

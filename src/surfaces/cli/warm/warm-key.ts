@@ -44,7 +44,8 @@ export function warmKey(flags: HolderFlags, { cwd, env }: Place): string {
   const found = named === undefined ? join(cwd, "sandbox.policy.yaml") : resolve(cwd, named);
   const file = fileFacts(found);
   const misspelt = named === undefined && factsOf(() => lstatSync(join(cwd, "sandbox.policy.yml"))) !== undefined;
-  const dependsOnDirectory = file !== undefined || misspelt || credentialVariables.some((name) => env[name]);
+  const isRelative = credentialVariables.some((name) => /(?:^|:)[^/:]/.test(env[name] ?? ""));
+  const dependsOnDirectory = file !== undefined || misspelt || isRelative;
   const parts = [
     ...[codecellVersion(), root, statSync(join(root, "package.json")).mtimeMs, buildTime(root)],
     ...[process.execPath, process.version, process.getuid?.(), process.getgid?.(), process.getgroups?.(), namespaces()],

@@ -10,18 +10,21 @@ import type { WarmRequest } from "./warm-request.ts";
 const replyWithinMs = 5_000;
 const maxReplyBytes = 64 * 1024;
 
-/** The sockets of this user's running holders. Files that killed ones left behind are not among them. */
-export async function holderSockets(directory: string): Promise<string[]> {
+/** The locks of this user's holders: those that are running, and those that are starting. */
+export async function heldLocks(directory: string): Promise<string[]> {
   const names = await readdir(directory).catch(() => []);
-  const paths = names.filter((name) => name.endsWith(".sock")).map((name) => join(directory, name));
-  const running = await Promise.all(
-    paths.map(async (path) => socketProblem(path) === undefined && (await isHeld(path))),
-  );
-  return paths.filter((_, index) => running[index]);
+  const paths = names.filter((name) => name.endsWith(".lock")).map((name) => join(directory, name));
+  const held = await Promise.all(paths.map(isHeld));
+  return paths.filter((_, index) => held[index]);
 }
 
-/** Asks a holder about itself, or to stop. Undefined: it exited meanwhile, or does not answer. */
+export function socketOf(lock: string): string {
+  return lock.replace(/\.lock$/, ".sock");
+}
+
+/** Asks a holder about itself, or to stop. Undefined: it is starting, has exited, or does not answer. */
 export function askHolder(path: string, ask: Exclude<WarmRequest["ask"], "run">): Promise<HolderFacts | undefined> {
+  if (socketProblem(path) !== undefined) return Promise.resolve(undefined);
   return new Promise((resolve) => {
     const reader = new FrameReader(maxReplyBytes);
     let facts: HolderFacts | undefined;

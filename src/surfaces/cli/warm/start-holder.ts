@@ -14,7 +14,11 @@ const maxHolders = 8;
 
 /** Starts a holder of warm cells for this policy, and does not wait for it. */
 export async function startHolder(settings: HolderSettings, policy: Policy, terminal: Terminal): Promise<void> {
-  const obstacle = warmObstacle(policy) ?? (await crowd(settings.key, terminal));
+  const directory = warmDirectory(process.getuid?.() ?? 0, terminal.env.XDG_RUNTIME_DIR);
+  const locks = directory === undefined ? [] : await heldLocks(directory);
+  if (locks.some((path) => basename(path) === `${settings.key}.lock`)) return; // another call has just started it
+  const crowd = `${locks.length} others are running; \`codecell warm stop\` stops them`;
+  const obstacle = warmObstacle(policy) ?? (locks.length < maxHolders ? undefined : crowd);
   if (obstacle !== undefined) {
     if (terminal.stderr.isTTY) terminal.stderr.write(`codecell: the background process does not start: ${obstacle}\n`);
     return;
@@ -43,12 +47,4 @@ export function warmObstacle(policy: Policy): string | undefined {
   if (Object.keys(policy.net.secrets).length > 0)
     return "the policy has secrets, which only the caller's process reads";
   return undefined;
-}
-
-async function crowd(key: string, { env }: Terminal): Promise<string | undefined> {
-  const directory = warmDirectory(process.getuid?.() ?? 0, env.XDG_RUNTIME_DIR);
-  const locks = directory === undefined ? [] : await heldLocks(directory);
-  if (locks.some((path) => basename(path) === `${key}.lock`)) return "another call has just started it";
-  const count = locks.length;
-  return count < maxHolders ? undefined : `${count} are running; \`codecell warm stop\` stops them`;
 }

@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { openDocker } from "../scripts/pictures/docker.js";
 import { interleave, ms, row, timed } from "./harness.js";
@@ -24,6 +25,7 @@ export async function cli() {
     timed(() => finished(command, args, { XDG_STATE_HOME: stateHome, ...env }));
   const node = (...args) => program(process.execPath, args);
   const run = (...flags) => node(launcher, "run", ...flags, "-c", "print(1)");
+  const warm = (...args) => program(process.execPath, [launcher, ...args], { XDG_RUNTIME_DIR: stateHome });
   const docker = ["run", "--rm", "--network", "none", "--entrypoint", "python3", engine?.image, "-c", "print(1)"];
   const dockerEnv = engine?.host === undefined ? {} : { DOCKER_HOST: engine.host };
   const variants = {
@@ -31,6 +33,7 @@ export async function cli() {
     help: node(launcher, "--help"),
     process: run("--runner", "process"),
     auto: run(),
+    warm: warm("run", "--warm", "-c", "1"),
     mcp: () => firstReply(stateHome),
     empty: node("--input-type=module", "-e", ""),
     library: node("--input-type=module", "-e", 'import "codecell"'),
@@ -38,8 +41,10 @@ export async function cli() {
   };
   try {
     for (const measure of Object.values(variants)) await measure();
+    await waitForHolder(stateHome);
     return rowsOf(await interleave(variants, rounds));
   } finally {
+    await warm("warm", "stop")();
     await close();
     await rm(stateHome, { recursive: true, force: true });
   }
@@ -50,6 +55,7 @@ function rowsOf(figures) {
     row(what, figures[one] / figures[other], bound, `${ms(figures[one])} / ${ms(figures[other])}`);
   return [
     ratio("codecell --help / node -e 0", "help", "node", { atMost: 1.5 }),
+    ratio("codecell run --warm / node -e 0", "warm", "node", { atMost: 1.6 }),
     ratio("first reply of codecell mcp / node -e 0", "mcp", "node", { atMost: 2 }),
     row(
       'import "codecell" over an empty module, ms',
@@ -72,6 +78,17 @@ async function finished(command, args, env) {
   });
   const [code] = await once(child, "exit");
   if (code !== 0) throw new Error(`${command} ${args.join(" ")} exited with ${code}`);
+}
+
+/** The first call with --warm has started it in the background. */
+async function waitForHolder(runtimeDir) {
+  const directory = join(runtimeDir, "codecell", "warm");
+  for (let tries = 0; tries < 300; tries++) {
+    const names = await readdir(directory).catch(() => []);
+    if (names.some((name) => name.endsWith(".sock"))) return;
+    await pause(100);
+  }
+  throw new Error("no process holds warm cells");
 }
 
 /** From the start of the server to its reply to `initialize`. */

@@ -13,7 +13,9 @@ const library = exported.map((path) => path.replace(/^\.\/dist\/bundled\/(.*)\.j
 const commandLine = ["surfaces/cli/main", "surfaces/cli/serve/mcp-entrance"];
 const mcpFront = "surfaces/cli/serve/mcp-serve";
 const mcpServer = "surfaces/mcp/stdio";
-const runCommand = "surfaces/cli/commands/run";
+const runFront = "surfaces/cli/commands/run";
+const runWarm = "surfaces/cli/warm/run-warm";
+const runCommand = "surfaces/cli/sessions/run-in-fresh-cell";
 const source = (entry) => join(root, "src", `${entry}.ts`);
 
 /**
@@ -22,6 +24,10 @@ const source = (entry) => join(root, "src", `${entry}.ts`);
  */
 const sharedChunks = [
   { name: "start", holds: ({ isBelow }) => isBelow(...commandLine) }, // every command
+  // what `codecell run` needs before it opens a session; a call with a warm cell needs nothing else
+  { name: "front", holds: ({ isBelow }) => isBelow(mcpFront) && isBelow(runFront, runWarm) },
+  { name: "run-front", holds: ({ isBelow }) => isBelow(runFront) || (isBelow(runWarm) && isBelow(runCommand)) },
+  { name: "run-warm", holds: ({ isBelow }) => isBelow(runWarm) },
   // what answers a client that only lists the tools of the MCP server; other commands share the first of them
   { name: "common", holds: ({ isBelow }) => isBelow(mcpFront) && isBelow(runCommand) },
   { name: "mcp-front", holds: ({ isBelow }) => isBelow(mcpFront) },

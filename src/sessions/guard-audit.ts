@@ -1,9 +1,10 @@
-import { realpath } from "node:fs/promises";
+import { lstat, realpath } from "node:fs/promises";
 import { dirname } from "node:path";
 import { auditDirectory } from "../audit/chain-files.ts";
 import { CodecellError } from "../lib/errors.ts";
 import { compiledCodeDirectory } from "../lib/files/compiled-code.ts";
-import { writableHostPaths } from "../policy/paths/host-grants.ts";
+import { warmDirectory } from "../lib/files/warm-directory.ts";
+import { hostGrants, writableHostPaths } from "../policy/paths/host-grants.ts";
 import { isBelow } from "../policy/paths/host-path.ts";
 import type { Policy } from "../policy/schema.ts";
 
@@ -22,16 +23,39 @@ export async function guardCompiledCode(policy: Policy, directory = compiledCode
   if (directory !== undefined) await refuseOverlap(policy, "codecell's own code", directory, "XDG_RUNTIME_DIR");
 }
 
+/**
+ * The attack: a program connects to the process behind `codecell run --warm`, and runs code under a policy that allows more. A
+ * socket can be used through a read-only mount, too.
+ */
+export async function guardWarmSockets(policy: Policy, directory = warmDirectory()): Promise<void> {
+  const sources = hostGrants(policy).map(({ source }) => source);
+  if (sources.length === 0 || directory === undefined) return;
+  if ((await lstat(directory).catch(() => undefined)) === undefined) return;
+  const source = await overlapping(sources, await nearestReal(directory));
+  if (source === undefined) return;
+  throw new CodecellError("policy_refused", `the program could use other policies: ${source} contains ${directory}`, {
+    hint: "run `codecell warm stop`, or give the program another directory",
+    details: { rule: "fs.mounts" },
+  });
+}
+
 async function refuseOverlap(policy: Policy, what: string, path: string, place: string): Promise<void> {
   const guarded = await nearestReal(path);
-  for (const source of writableHostPaths(policy)) {
-    const real = await nearestReal(source);
-    if (guarded !== real && !isBelow(guarded, real) && !isBelow(real, guarded)) continue;
+  const source = await overlapping(writableHostPaths(policy), guarded);
+  if (source !== undefined) {
     throw new CodecellError("policy_refused", `the program could rewrite ${what}: ${source} and ${guarded} overlap`, {
       hint: `give the program another directory, or choose another ${place}`,
       details: { rule: "fs.workspace" },
     });
   }
+}
+
+async function overlapping(sources: readonly string[], guarded: string): Promise<string | undefined> {
+  for (const source of sources) {
+    const real = await nearestReal(source);
+    if (guarded === real || isBelow(guarded, real) || isBelow(real, guarded)) return source;
+  }
+  return undefined;
 }
 
 /** The real path. If the path does not exist yet, its nearest existing parent is resolved. */

@@ -7,7 +7,7 @@ import { loadPolicy } from "../policy/file/load-policy.ts";
 import { parsePolicy } from "../policy/file/parse-policy.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { CodecellOptions } from "./codecell-options.ts";
-import { guardAudit, guardCompiledCode } from "./guard-audit.ts";
+import { guardAudit, guardCompiledCode, guardWarmSockets } from "./guard-audit.ts";
 import { LiveSessions } from "./live-sessions.ts";
 import { openAudit } from "./open-audit.ts";
 import { auditKind, hostRules } from "./rules/host-rules.ts";
@@ -22,6 +22,7 @@ export async function openLive(
   const policy = await policyOf(options.policy);
   if (options.audit === undefined) await guardAudit(policy, stateDir);
   await guardCompiledCode(policy);
+  await guardWarmSockets(policy);
   const audit = options.audit ?? openAudit(policy, { stateDir, logger });
   const runners = options.runners ?? (await import("../runners/built-in-runners.ts")).builtInRunners(logger);
   const kind = auditKind(policy, options.audit);

@@ -1,7 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -89,3 +89,33 @@ test("the help of run loads no YAML parser, no MCP SDK and no HTTP server", asyn
   const heavy = /\/src\/surfaces\/(?:http|mcp)\/|\/src\/service\/tools\/|\/node_modules\/(?!zod\/)/;
   expect(loaded.filter((line) => heavy.test(line))).toEqual([]);
 });
+
+test("a call that does not ask for a warm cell loads nothing that belongs to them", async () => {
+  const loaded = await loadedBy(launcher, "run", "-c", "1");
+  expect(loaded.filter((line) => line.endsWith("/src/sessions/codecell.ts"))).toHaveLength(1);
+  expect(loaded.filter((line) => line.includes("/src/surfaces/cli/warm/"))).toEqual([]);
+});
+
+test("a call with a warm cell loads no dependency, and nothing that opens a session", async () => {
+  const runtime = await mkdtemp(join(tmpdir(), "cc-warm-"));
+  await chmod(runtime, 0o711); // cells of root have another user, who must be able to enter
+  const run = (env: NodeJS.ProcessEnv, ...args: string[]) =>
+    promisify(execFile)(process.execPath, [launcher, ...args], {
+      cwd: root,
+      env: { ...env, XDG_RUNTIME_DIR: runtime },
+    });
+  const env = { ...process.env, XDG_STATE_HOME: stateHome, CODECELL_WARM_IDLE: "1m" };
+  try {
+    await run(env, "run", "--warm", "-c", "1");
+    const status = async () => JSON.parse((await run(env, "warm", "status", "--json")).stdout).processes;
+    await expect.poll(status, { timeout: 30_000 }).toHaveLength(1);
+    const [loaded] = await watched((more) => run({ ...env, ...more }, "run", "--warm", "-c", "1"));
+    expect(await status()).toMatchObject([{ runs: 1 }]);
+    expect(loaded.filter((line) => line.endsWith("/src/surfaces/cli/warm/call-holder.ts"))).toHaveLength(1);
+    const heavy = /\/src\/(?:runners|kernel|sessions|egress|audit|policy\/schema)|\/node_modules\//;
+    expect(loaded.filter((line) => heavy.test(line))).toEqual([]);
+  } finally {
+    await run(env, "warm", "stop");
+    await rm(runtime, { recursive: true });
+  }
+}, 60_000);

@@ -13,6 +13,21 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/run.ts")).runCommand,
   },
   {
+    name: "warm status",
+    summary: "List the background processes of `codecell run --warm`",
+    load: async () => (await import("./commands/warm-status.ts")).warmStatusCommand,
+  },
+  {
+    name: "warm stop",
+    summary: "Stop the background processes of `codecell run --warm`",
+    load: async () => (await import("./commands/warm-stop.ts")).warmStopCommand,
+  },
+  {
+    name: "warm hold",
+    summary: "Keep warm cells for `codecell run --warm`, which starts this command itself",
+    load: async () => (await import("./commands/warm-hold.ts")).warmHoldCommand,
+  },
+  {
     name: "repl",
     summary: "Open an interactive session that keeps its variables",
     load: async () => (await import("./commands/repl.ts")).replCommand,

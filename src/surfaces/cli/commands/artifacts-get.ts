@@ -5,13 +5,14 @@ import { auditedFiles } from "../../../sessions/files/audited-files.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { formatBytes } from "../format/format-bytes.ts";
 import { jsonText } from "../format/json-text.ts";
+import { openStored } from "../sessions/open-stored.ts";
 import { writeToFile, writeToOutput } from "../sessions/write-artifact.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { lookingAudit } from "../shell/command-audit.ts";
 import { Interruption } from "../shell/interruption.ts";
 import { needOperand } from "../shell/need-operand.ts";
 import { parseCount } from "../shell/parse-count.ts";
-import { openStored, stateOptions } from "../shell/state-dir.ts";
+import { stateOptions } from "../shell/state-dir.ts";
 
 const options = {
   session: { type: "string", value: "ID", help: "The session that the file belongs to." },

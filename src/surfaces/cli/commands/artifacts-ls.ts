@@ -7,12 +7,13 @@ import { jsonText } from "../format/json-text.ts";
 import { safeText } from "../format/safe-text.ts";
 import { styleFor } from "../format/style.ts";
 import { linksTo } from "../sessions/links-to.ts";
+import { openStored } from "../sessions/open-stored.ts";
 import type { FileList, WorkspaceFiles } from "../sessions/session-types.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { Interruption } from "../shell/interruption.ts";
 import { needOperand } from "../shell/need-operand.ts";
 import { parseCount } from "../shell/parse-count.ts";
-import { openStored, stateOptions } from "../shell/state-dir.ts";
+import { stateOptions } from "../shell/state-dir.ts";
 
 const options = {
   session: { type: "string", value: "ID", help: "The session whose files to list." },

@@ -5,13 +5,14 @@ import { auditedFiles } from "../../../sessions/files/audited-files.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { jsonText } from "../format/json-text.ts";
 import { styleFor } from "../format/style.ts";
+import { openStored } from "../sessions/open-stored.ts";
 import type { WorkspaceFiles } from "../sessions/session-types.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { lookingAudit } from "../shell/command-audit.ts";
 import { errorExitCodes } from "../shell/exit-codes.ts";
 import { needOperand } from "../shell/need-operand.ts";
 import { failureText } from "../shell/report-failure.ts";
-import { openStored, stateOptions } from "../shell/state-dir.ts";
+import { stateOptions } from "../shell/state-dir.ts";
 
 const options = {
   session: { type: "string", value: "ID", help: "The session that the files belong to." },

@@ -253,3 +253,11 @@ test.each([
   expect(await exit).toBe(code);
   expect(terminal.stderr.text).toBe("");
 });
+
+test("run --warm says on a terminal why it does not use a warm cell, and runs the program", async () => {
+  const flags = ["-c", "x", "--warm", "--mount", `${cwd}:/data`];
+  const onTerminal = await run(flags, returnsValue, { isTTY: true });
+  expect(onTerminal).toMatchObject({ code: 0, stdout: "42\n" });
+  expect(onTerminal.stderr).toBe("codecell: no warm cell: a cell sees host directories as they were when it started\n");
+  expect(await run(flags, returnsValue)).toMatchObject({ code: 0, stdout: "42\n", stderr: "" });
+});

@@ -1,16 +1,8 @@
-import { config as configureZod } from "zod";
 import { defaultLanguage, languageNames } from "../../../policy/languages.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { jsonText } from "../format/json-text.ts";
-import { printRun } from "../format/print-run.ts";
 import { policyOptions } from "../policy/policy-options.ts";
-import { openForCommand } from "../sessions/open-for-command.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
-import { openCommandLogger } from "../shell/command-logger.ts";
-import { printedExitCode, runExitCode } from "../shell/exit-codes.ts";
-import { Interruption } from "../shell/interruption.ts";
 import { logOptions } from "../shell/log-options.ts";
-import { pipeLimit } from "../shell/pipe-limit.ts";
 import { fileAndArguments, programOptions } from "../shell/program-options.ts";
 import { readCode } from "../shell/read-code.ts";
 import { stateOptions } from "../shell/state-dir.ts";
@@ -28,6 +20,7 @@ const options = {
     value: "NAME",
     help: "Run in a named session, which keeps variables, history and files for the next call.",
   },
+  warm: { type: "boolean", help: "Use a cell that a background process keeps ready. Also: CODECELL_WARM=1." },
   ...policyOptions,
   ...stateOptions,
   receipt: { type: "boolean", help: "Print to stderr what enforced the most important rules." },
@@ -53,6 +46,8 @@ export const runCommand: Command = {
     "Ctrl-C interrupts the program; a second Ctrl-C kills it.",
     "With --session, the variables are saved before the command exits. Variables that cannot be saved or restored are " +
       "listed on stderr. A session takes one call at a time; another call meanwhile is refused (exit code 75).",
+    "With --warm, the first call starts a background process that keeps cells of the same policy ready for the next calls, and " +
+      "exits after 5 minutes without one. `codecell warm status` lists these processes, `codecell warm stop` stops them.",
   ],
   examples: [
     ["codecell run script.py", "run a file"],
@@ -61,6 +56,7 @@ export const runCommand: Command = {
     ["cat script.py | codecell run -", "run code from stdin"],
     ["codecell run job.sh --timeout 2m --mount ./data:/data", "run bash with a read-only directory at /data"],
     ["codecell run --session work -c 'x = 1'", "keep x for the next call with --session work"],
+    ["codecell run --warm -c '1 + 1'", "use a cell that is already running, from the second call on"],
     ["codecell run --receipt script.py", "also print what enforced the policy"],
     ["codecell run -c '1/0' --json", "print one JSON object, for programs"],
   ],
@@ -68,44 +64,19 @@ export const runCommand: Command = {
 };
 
 async function runProgram(argv: readonly string[], context: CommandContext): Promise<number> {
-  // Otherwise zod compiles a parser for each schema, which pays off only in a process that parses more.
-  if (context.ownsProcess) configureZod({ jitless: true });
   const { terminal } = context;
   const { values, positionals, afterDashes } = parseArguments("run", argv, options, Number.POSITIVE_INFINITY);
   const { file, args } = fileAndArguments(positionals, afterDashes, values.code !== undefined);
   const code = await readCode(file, values, terminal);
-  const how = programOptions(code, args, terminal);
+  const program = { code, how: programOptions(code, args, terminal) };
+  const warm = values.warm || terminal.env.CODECELL_WARM === "1";
+  const attempt = warm ? await (await import("../warm/run-warm.ts")).runWarm(program, values, terminal) : undefined;
+  if (attempt?.kind === "ran") return attempt.exitCode;
   if (values.session !== undefined) {
     const { runInSession } = await import("../sessions/run-in-session.ts");
-    return runInSession(values.session, { code, how }, values, context);
+    return runInSession(values.session, program, values, context);
   }
-  using interruption = new Interruption(terminal);
-  try {
-    using logger = openCommandLogger(values, terminal);
-    await using codecell = await openForCommand(values, context, logger, { persist: false, isForOneCell: true });
-    interruption.signal.throwIfAborted();
-    const end = () => void codecell.close().catch(() => {});
-    interruption.signal.addEventListener("abort", end, { once: true });
-    const session = await codecell.session();
-    const limit = values.json || values["output-limit"] !== undefined ? {} : pipeLimit(session.policy, terminal.stdout);
-    const run = session.run(code.text, { ...how, ...limit, isStreamed: !values.json });
-    interruption.watch(run);
-    if (values.json) {
-      const result = await run;
-      const { runJson } = await import("../sessions/run-json.ts");
-      terminal.stdout.write(jsonText(runJson(result, null)));
-      return interruption.exitCode ?? runExitCode(result);
-    }
-    const result = await printRun(run, terminal, {
-      showResult: code.from !== "file",
-      hasNext: false,
-      showReceipt: values.receipt,
-      lostOutput: () => interruption.lostOutput,
-    });
-    return interruption.exitCode ?? printedExitCode(result, terminal.stdout);
-  } catch (error) {
-    // A signal during the start makes it fail with some error. Report the signal, not that error.
-    if (interruption.exitCode !== undefined) return interruption.exitCode;
-    throw error;
-  }
+  // Imported here, because a call that uses a warm cell needs nothing of it.
+  const { runInFreshCell } = await import("../sessions/run-in-fresh-cell.ts");
+  return runInFreshCell(program, values, context, attempt?.kind === "absent" ? attempt.holder : undefined);
 }

@@ -3,9 +3,10 @@ import type { Command, CommandContext } from "../command.ts";
 import { sessionsText } from "../format/format-sessions.ts";
 import { jsonText } from "../format/json-text.ts";
 import { styleFor } from "../format/style.ts";
+import { openStored } from "../sessions/open-stored.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { Interruption } from "../shell/interruption.ts";
-import { openStored, stateOptions } from "../shell/state-dir.ts";
+import { stateOptions } from "../shell/state-dir.ts";
 
 const options = {
   ...stateOptions,

@@ -5,11 +5,12 @@ import type { Command, CommandContext } from "../command.ts";
 import { type SessionFacts, sessionFactsJson, sessionFactsText } from "../format/format-session.ts";
 import { jsonText } from "../format/json-text.ts";
 import { styleFor } from "../format/style.ts";
+import { openStored } from "../sessions/open-stored.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { Interruption } from "../shell/interruption.ts";
 import { needOperand } from "../shell/need-operand.ts";
 import { parseCount } from "../shell/parse-count.ts";
-import { openStored, stateOptions } from "../shell/state-dir.ts";
+import { stateOptions } from "../shell/state-dir.ts";
 
 const options = {
   history: { type: "string", value: "N", help: "Number of recent runs to show. Default: 10." },

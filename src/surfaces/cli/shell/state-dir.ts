@@ -1,6 +1,5 @@
 import { resolve } from "node:path";
 import { stateDirectory } from "../../../lib/files/state-directory.ts";
-import { StoredSessions } from "../../../sessions/storage/stored-sessions.ts";
 import type { OptionTable } from "./arguments.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -20,9 +19,4 @@ export interface StateFlags {
 export function stateDirOf(flags: StateFlags, { cwd, env }: Pick<Terminal, "cwd" | "env">): string {
   const named = flags["state-dir"];
   return named === undefined ? stateDirectory(env) : resolve(cwd, named);
-}
-
-/** Opens the sessions on disk for commands that start no cell. */
-export function openStored(flags: StateFlags, terminal: Terminal): Promise<StoredSessions> {
-  return StoredSessions.open({ stateDir: stateDirOf(flags, terminal) });
 }

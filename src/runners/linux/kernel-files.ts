@@ -18,7 +18,7 @@ export async function prepareKernelFiles(
   python: PythonInstallation,
   notifyFilter: Buffer,
 ): Promise<string> {
-  const files = await kernelSources();
+  const files = kernelSources();
   const hash = createHash("sha256")
     .update(`${python.executable} ${python.version.join(".")} ${python.bytecode}`)
     .update(notifyFilter);

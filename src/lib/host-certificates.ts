@@ -1,4 +1,5 @@
-import { access, readFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { rootCertificates } from "node:tls";
 
@@ -17,20 +18,13 @@ const variables = [
 ];
 
 /** The file with the certificate authorities that this host trusts; undefined if there is none. */
-export async function findHostCertificates(root = "/"): Promise<string | undefined> {
-  for (const path of files) {
-    const isThere = await access(join(root, path)).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) return path;
-  }
-  return undefined;
+export function findHostCertificates(root = "/"): string | undefined {
+  return files.find((path) => existsSync(join(root, path)));
 }
 
 /** The certificate authorities that this host trusts, in PEM; Node's own if the host has no such file. */
 export async function readHostCertificates(): Promise<string> {
-  const path = await findHostCertificates();
+  const path = findHostCertificates();
   return path === undefined ? rootCertificates.join("\n") : readFile(path, "utf8");
 }
 

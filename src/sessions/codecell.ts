@@ -6,6 +6,7 @@ import { type LivenessLock, takeLock } from "../lib/files/liveness-lock.ts";
 import { removeTree } from "../lib/files/remove-tree.ts";
 import { openRuntimeDirectory } from "../lib/files/runtime-directory.ts";
 import { stateDirectory } from "../lib/files/state-directory.ts";
+import { loadOnce } from "../lib/load-once.ts";
 import { type Logger, silentLogger } from "../lib/log/logger.ts";
 import type { IsolationLevel } from "../policy/isolation.ts";
 import type { Policy } from "../policy/schema.ts";
@@ -27,7 +28,7 @@ import { checkSessionId, newSessionId } from "./session-id.ts";
 import type { SessionInfo } from "./session-info.ts";
 import { openReachable } from "./storage/open-reachable.ts";
 import { OwnedStore } from "./storage/owned-store.ts";
-import { ownerLock, ownState, removeOrphans, removeUnfinished } from "./storage/remove-orphans.ts";
+import { ownerLock, ownState, removeLeftovers } from "./storage/remove-orphans.ts";
 import { type SessionRecord, SessionStore } from "./storage/store.ts";
 
 /**
@@ -44,6 +45,7 @@ export class Codecell implements AsyncDisposable {
   readonly #tombstones = new Tombstones();
   readonly #slots: SessionSlots;
   readonly #pool: WarmPool<PooledSession>;
+  readonly #onCellStarted: () => void;
   #closing: Promise<void> | undefined;
 
   private constructor(parts: {
@@ -52,6 +54,7 @@ export class Codecell implements AsyncDisposable {
     runtimeDir: string;
     tag: string;
     filesStayInCell: boolean;
+    onCellStarted: () => void;
     now: () => number;
     logger: Logger;
     cleanup: Cleanup;
@@ -62,6 +65,7 @@ export class Codecell implements AsyncDisposable {
     this.#store = store;
     this.#now = now;
     this.#cleanup = parts.cleanup;
+    this.#onCellStarted = parts.onCellStarted;
     this.#owned = new OwnedStore({ ...parts, persists: () => this.policy.session.persist });
     const onClosed = () => this.#slots.recheck();
     const { audit } = live;
@@ -99,10 +103,13 @@ export class Codecell implements AsyncDisposable {
       cleanup.defer(() => removeTree(own));
       return SessionStore.open(own);
     });
-    await removeUnfinished(store, runtimeDir);
-    await removeOrphans(store, runtimeDir, logger);
+    const tidy = loadOnce(() => removeLeftovers(store, runtimeDir, logger));
+    // If nobody reads files on the host, nobody waits for this either: it runs while the first cell starts.
+    if (filesStayInCell) cleanup.defer(tidy);
+    else await tidy();
     const codecell = new Codecell({
       ...{ live, store, runtimeDir, tag, filesStayInCell, now, logger },
+      onCellStarted: () => void tidy().catch((error: unknown) => logger.warn("cleaning up failed", { error })),
       cleanup: cleanup.move(),
     });
     codecell.#pool.fill();
@@ -319,7 +326,8 @@ export class Codecell implements AsyncDisposable {
 
   async #openPooled(): Promise<PooledSession> {
     const workspace = this.#owned.newWorkspace();
-    const live = await this.#live.openSession({ ...this.#owned.mount(workspace), isManaged: true });
+    const onStarted = this.#onCellStarted;
+    const live = await this.#live.openSession({ ...this.#owned.mount(workspace), isManaged: true, onStarted });
     const store = this.#store;
     return {
       live,

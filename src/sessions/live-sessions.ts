@@ -48,6 +48,8 @@ export interface OpenLiveSessionOptions {
   /** a host directory for this session alone; ignored by runners that do not mount one */
   readonly workspace?: SessionWorkspace;
   readonly signal?: AbortSignal;
+  /** @internal called when the cell's process runs; its interpreter takes a while longer */
+  readonly onStarted?: () => void;
   /** @internal the caller records itself that the session opened and closed */
   readonly isManaged?: boolean;
   /** @internal the rules that were requested for this session in another cell */
@@ -207,7 +209,7 @@ export class LiveSessions implements AsyncDisposable {
   async #startIn(
     { runner, passedOver }: Choice,
     id: string,
-    { workspace, signal }: OpenLiveSessionOptions,
+    { workspace, signal, onStarted }: OpenLiveSessionOptions,
     { events, network }: CellTies,
   ): Promise<ReadyCell> {
     const policy = this.#started;
@@ -216,6 +218,7 @@ export class LiveSessions implements AsyncDisposable {
     await using cleanup = new Cleanup();
     const cell = await runner.start({ id, policy, policyHash: policyHash(policy), ...directory }, signals);
     cleanup.defer(() => cell[Symbol.asyncDispose]());
+    onStarted?.();
     const setup = network ? network.setup(cell.setup) : cell.setup;
     const wayOut = await network?.connect(cell);
     const kernel = await KernelClient.connect(cell.channel, setup, { ...signals, ...wayOut, events }).catch(

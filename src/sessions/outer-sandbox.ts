@@ -9,7 +9,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The sandbox around this process, if one is detected. */
 export async function findOuterSandbox(env: Environment): Promise<OuterSandbox | undefined> {
-  return detectOuterSandbox(env, await readHostFacts());
+  return detectOuterSandbox(env, readHostFacts());
 }
 
 /** The same error. If the sandbox around this process is a likely cause, the error names it. */

@@ -1,4 +1,4 @@
-import { lstat } from "node:fs/promises";
+import { lstatSync } from "node:fs";
 import { CodecellError } from "../errors.ts";
 import { makeDirectories } from "./make-directories.ts";
 import { runtimePath } from "./runtime-path.ts";
@@ -11,8 +11,8 @@ export async function openRuntimeDirectory(requested?: string): Promise<string> 
   const uid = process.getuid?.() ?? 0;
   const path = requested ?? runtimePath(uid, process.env.XDG_RUNTIME_DIR);
   // As root, other users may traverse it to their own files, but not list it.
-  await makeDirectories(path, uid === 0 ? 0o711 : 0o700);
-  const stats = await lstat(path);
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) await makeDirectories(path, uid === 0 ? 0o711 : 0o700);
+  const stats = lstatSync(path);
   // The attack: another user creates the directory first, to plant files that we would execute.
   if (!stats.isDirectory() || stats.uid !== uid || (stats.mode & 0o022) !== 0) {
     throw new CodecellError("cell_start_failed", `${path} is not a directory that only this user can write`, {

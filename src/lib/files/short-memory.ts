@@ -1,5 +1,5 @@
-import { constants } from "node:fs";
-import { open, rm } from "node:fs/promises";
+import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { writeFileAtomically } from "./atomic-file.ts";
 import { openRuntimeDirectory } from "./runtime-directory.ts";
@@ -30,7 +30,7 @@ export class ShortMemory {
   /** The value for this key, unless it is too old. The key says what the answer depends on. */
   async recall(key: string): Promise<Memory | undefined> {
     try {
-      const stored = JSON.parse(await readOwn(await this.#path())) as { key: unknown; at: unknown; value: unknown };
+      const stored = JSON.parse(readOwn(await this.#path())) as { key: unknown; at: unknown; value: unknown };
       if (stored.key !== key || typeof stored.at !== "number") return undefined;
       const ageMs = Date.now() - stored.at;
       return ageMs >= 0 && ageMs <= this.#keepMs ? { value: stored.value, ageMs } : undefined;
@@ -58,10 +58,14 @@ export class ShortMemory {
 }
 
 /** The attack: another user writes the file, or a link in its place, to have us believe something. */
-async function readOwn(path: string): Promise<string> {
-  await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  const stats = await file.stat();
-  const isOwn = stats.isFile() && stats.uid === process.getuid?.() && (stats.mode & 0o077) === 0;
-  if (!isOwn || stats.size > maxBytes) throw new Error("not a file of this user alone");
-  return await file.readFile("utf8");
+function readOwn(path: string): string {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const stats = fstatSync(file);
+    const isOwn = stats.isFile() && stats.uid === process.getuid?.() && (stats.mode & 0o077) === 0;
+    if (!isOwn || stats.size > maxBytes) throw new Error("not a file of this user alone");
+    return readFileSync(file, "utf8");
+  } finally {
+    closeSync(file);
+  }
 }

@@ -41,7 +41,7 @@ export async function openRunnerHome(requested: string | undefined, cleanup: Cle
   const machine = await machineId();
   return {
     ...{ tag, machine, runtimeDir, directory, emptyDirectory },
-    ...(await makeClosedEntries(directory)),
+    ...makeClosedEntries(directory),
     labels: { [ownerLabel]: tag, [lockLabel]: lock.path, [machineLabel]: machine },
     processLimit: await processLimit(),
     uids: process.getuid?.() === 0 ? privateUids(await readFile("/proc/self/uid_map", "utf8")) : undefined,

@@ -36,7 +36,7 @@ const answerFile = "image.json";
 
 /** Examines an image once for all processes of this user. Any image with Python 3.9 or newer works. */
 export async function prepareImageKernel(request: ImageKernelRequest): Promise<ImageKernel> {
-  const sources = await kernelSources();
+  const sources = kernelSources();
   const directory = join(request.runtimeDir, `kernel-${kernelHash(request, sources)}`);
   const {
     executable: python,

@@ -1,4 +1,4 @@
-import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
@@ -11,10 +11,10 @@ export interface ClosedEntries {
 }
 
 /** Creates both below a directory of codecell's own. Cells see them through read-only mounts, so none can change the modes. */
-export async function makeClosedEntries(below: string): Promise<ClosedEntries> {
+export function makeClosedEntries(below: string): ClosedEntries {
   const closed = { closedFile: join(below, "closed-file"), closedDirectory: join(below, "closed") };
-  await writeFile(closed.closedFile, "", { mode: 0 });
-  await mkdir(closed.closedDirectory);
-  await chmod(closed.closedDirectory, 0);
+  writeFileSync(closed.closedFile, "", { mode: 0 });
+  mkdirSync(closed.closedDirectory);
+  chmodSync(closed.closedDirectory, 0);
   return closed;
 }

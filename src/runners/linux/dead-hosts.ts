@@ -1,4 +1,5 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
@@ -19,8 +20,8 @@ export async function claimHostDirectory(directory: string, cleanup: Cleanup): P
 }
 
 /** Writes the locations of a host process's cgroups into its directory, because a later process may have others. */
-export async function noteGroups(directory: string, cgroupDirs: readonly string[]): Promise<void> {
-  await writeFile(join(directory, groupsFile), cgroupDirs.join("\n"), { mode: 0o600 });
+export function noteGroups(directory: string, cgroupDirs: readonly string[]): void {
+  writeFileSync(join(directory, groupsFile), cgroupDirs.join("\n"), { mode: 0o600 });
 }
 
 /** Kills the processes and removes the cgroups and directories of host processes that exited and have no janitor. */

@@ -1,4 +1,4 @@
-import { access, lstat, readlink } from "node:fs/promises";
+import { existsSync, lstatSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { findHostCertificates } from "../../lib/host-certificates.ts";
 
@@ -22,25 +22,15 @@ const neededEtc = [
   "/etc/fonts", // font configuration
 ];
 
-/** Finds where this host has its programs and libraries. */
-export async function findHostRoot(root = "/"): Promise<HostRoot> {
+/** Finds where this host has its programs and libraries. Synchronous, because every command waits for it. */
+export function findHostRoot(root = "/"): HostRoot {
   const links: { path: string; target: string }[] = [];
   const directories: string[] = [];
   for (const path of programDirectories) {
-    const found = await lstat(join(root, path)).catch(() => undefined);
-    if (found?.isSymbolicLink()) links.push({ path, target: await readlink(join(root, path)) });
+    const found = lstatSync(join(root, path), { throwIfNoEntry: false });
+    if (found?.isSymbolicLink()) links.push({ path, target: readlinkSync(join(root, path)) });
     else if (found?.isDirectory()) directories.push(path);
   }
-  const etc: string[] = [];
-  for (const path of neededEtc) {
-    if (await isThere(join(root, path))) etc.push(path);
-  }
-  return { links, directories, etc, certificates: await findHostCertificates(root) };
-}
-
-function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
+  const etc = neededEtc.filter((path) => existsSync(join(root, path)));
+  return { links, directories, etc, certificates: findHostCertificates(root) };
 }

@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
-import { open, realpath, stat } from "node:fs/promises";
+import { closeSync, openSync, readSync } from "node:fs";
+import { realpath, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
@@ -65,7 +66,7 @@ export async function findPython(requested?: string, options: FindPythonOptions 
   const directories = ["/usr/bin", "/usr/local/bin", ...(options.searchPath ?? [])].filter(isAbsolute);
   const reasons: string[] = [];
   for (const candidate of [...new Set(directories)].map((directory) => join(directory, "python3"))) {
-    if (!(await isProgram(candidate))) continue;
+    if (!isProgram(candidate)) continue;
     try {
       return await examined(candidate, options);
     } catch (error) {
@@ -173,12 +174,16 @@ function complaintOf(error: unknown, timeoutMs: number): string {
 }
 
 /** False for a shim, a script that finds another Python through the caller's environment, which a cell does not have. */
-async function isProgram(path: string): Promise<boolean> {
+function isProgram(path: string): boolean {
   try {
-    await using file = await open(path, "r");
-    const start = Buffer.alloc(2);
-    await file.read(start, 0, 2, 0);
-    return start.toString("latin1") !== "#!";
+    const file = openSync(path, "r");
+    try {
+      const start = Buffer.alloc(2);
+      readSync(file, start, 0, 2, 0);
+      return start.toString("latin1") !== "#!";
+    } finally {
+      closeSync(file);
+    }
   } catch {
     return false;
   }

@@ -1,4 +1,5 @@
-import { realpath, stat } from "node:fs/promises";
+import { statSync } from "node:fs";
+import { realpath } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import type { ShortMemory } from "../../lib/files/short-memory.ts";
@@ -21,7 +22,7 @@ export async function recallPython(memory: ShortMemory, candidate: string): Prom
   const known = remembered.safeParse((await memory.recall(candidate))?.value);
   if (!known.success) return undefined;
   const { version, bytecode, path, places, stamp } = known.data;
-  if ((await stampOf([executable, ...places])) !== stamp) return undefined;
+  if (stampOf([executable, ...places]) !== stamp) return undefined;
   return { executable, executableInside: executable, version, bytecode, mounts: [], path };
 }
 
@@ -34,13 +35,21 @@ export async function rememberPython(memory: ShortMemory, candidate: string, fou
   const name = `python${version.slice(0, 2).join(".")}`;
   const usual = ["/usr/local/lib", join("/usr/local/lib", name), join("/usr/lib", name), "/usr/lib/python3"];
   const places = [...new Set([...usual, ...path, ...path.map(dirname)])].filter((one) => one.startsWith("/usr/"));
-  await memory.remember(candidate, { version, bytecode, path, places, stamp: await stampOf([executable, ...places]) });
+  await memory.remember(candidate, { version, bytecode, path, places, stamp: stampOf([executable, ...places]) });
 }
 
-async function stampOf(places: readonly string[]): Promise<string> {
-  const one = async (place: string) => {
-    const found = await stat(place).catch(() => undefined);
+function stampOf(places: readonly string[]): string {
+  const one = (place: string) => {
+    const found = statOf(place);
     return found ? `${found.ino}:${found.size}:${found.mtimeMs}` : "absent";
   };
-  return (await Promise.all(places.map(one))).join(" ");
+  return places.map(one).join(" ");
+}
+
+function statOf(place: string) {
+  try {
+    return statSync(place);
+  } catch {
+    return undefined;
+  }
 }

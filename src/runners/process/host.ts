@@ -1,22 +1,23 @@
 import { randomBytes } from "node:crypto";
-import { chmod, chown, mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdirSync, readFileSync } from "node:fs";
+import { chmod, chown, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Cleanup } from "../../lib/cleanup.ts";
 import { openRuntimeDirectory } from "../../lib/files/runtime-directory.ts";
-import { type ClosedEntries, makeClosedEntries } from "../linux/closed-entries.ts";
 import { claimHostDirectory, noteGroups, removeDeadHosts } from "../linux/dead-hosts.ts";
 import { findHostRoot, type HostRoot } from "../linux/host-root.ts";
 import { startJanitor } from "../linux/janitor.ts";
 import { privateUids, type UidRange } from "../linux/private-uid.ts";
 import { type CgroupSupport, detectCgroups } from "./cgroup.ts";
-import { identityFiles } from "./identity-files.ts";
+import { type ConstantFiles, makeConstantFiles, shareConstantFiles } from "./constant-files.ts";
 import type { BubblewrapProbe } from "./probe.ts";
 import { findProcMasks, type ProcMasks } from "./proc-masks.ts";
 import type { Layout, ProcessFacts } from "./process-facts.ts";
 import { hostCpus } from "./process-facts.ts";
+import type { RememberedTrial } from "./remembered-trial.ts";
 
 /** What one host process sets up once for all its cells. */
-export interface Host extends ClosedEntries {
+export interface Host extends ConstantFiles {
   /** part of the name of everything that this process creates on the host */
   readonly tag: string;
   readonly facts: ProcessFacts;
@@ -30,9 +31,6 @@ export interface Host extends ClosedEntries {
   readonly runtimeDir: string;
   /** removed when this process exits, even if it is killed */
   readonly ownDir: string;
-  readonly identityDirectory: string;
-  readonly emptyFile: string;
-  readonly emptyDirectory: string;
 }
 
 /** How the process runner sets up this host. */
@@ -47,38 +45,35 @@ export interface HostOptions {
 
 export type WorkingBubblewrap = Extract<BubblewrapProbe, { available: true }>;
 
-/** Prepares directories, cgroups and the janitor. `cleanup` undoes it. */
-export async function openHost(probe: WorkingBubblewrap, options: HostOptions, cleanup: Cleanup): Promise<Host> {
+/**
+ * Prepares directories, cgroups and the janitor. `cleanup` undoes it. For one cell, what dead hosts left is removed by
+ * `removeDeadHosts` after the cell was started, because the command need not wait for it.
+ */
+export async function openHost(
+  probe: WorkingBubblewrap,
+  options: HostOptions,
+  cleanup: Cleanup,
+  remembered?: RememberedTrial,
+): Promise<Host> {
   const tag = `cc${randomBytes(6).toString("hex")}`;
   const runtimeDir = await openRuntimeDirectory(options.runtimeDir);
-  const [root, masks, cgroups] = await Promise.all([
-    findHostRoot(),
-    findProcMasks(),
-    options.cgroups === false ? switchedOff : usableCgroups(`${tag}-trial`),
-  ]);
+  const cgroups = options.cgroups === false ? switchedOff : await usableCgroups(`${tag}-trial`, remembered);
   const ownDir = join(runtimeDir, tag);
   const cgroupDirs = cgroups.kind === "v1" ? Object.values(cgroups.dirs) : cgroups.kind === "v2" ? [cgroups.dir] : [];
-  await removeDeadHosts(runtimeDir);
+  if (!options.isForOneCell) await removeDeadHosts(runtimeDir);
   await claimHostDirectory(ownDir, cleanup);
   const janitor = startJanitor({ tag, cgroupDirs, directories: [ownDir] });
   cleanup.defer(() => janitor[Symbol.asyncDispose]());
-  await mkdir(ownDir, { mode: 0o711 });
-  await noteGroups(ownDir, cgroupDirs);
-  const identityDirectory = join(ownDir, "etc");
-  const emptyDirectory = join(ownDir, "empty");
-  const emptyFile = join(ownDir, "empty-file");
-  await mkdir(identityDirectory, { mode: 0o755 });
-  await mkdir(emptyDirectory, { mode: 0o755 });
-  await writeFile(emptyFile, "", { mode: 0o444 });
-  const closed = await makeClosedEntries(ownDir);
-  for (const [name, text] of Object.entries(identityFiles))
-    await writeFile(join(identityDirectory, name), text, { mode: 0o444 });
+  cleanup.defer(() => remembered?.settled());
+  mkdirSync(ownDir, { mode: 0o711 });
+  noteGroups(ownDir, cgroupDirs);
   return {
-    ...{ tag, root, masks, runtimeDir, ownDir, identityDirectory, emptyFile, emptyDirectory },
-    ...closed,
+    ...{ tag, runtimeDir, ownDir },
+    ...(options.isForOneCell ? shareConstantFiles(runtimeDir) : makeConstantFiles(ownDir)),
+    ...{ root: findHostRoot(), masks: findProcMasks() },
     bubblewrap: probe.path,
     layouts: probe.layouts,
-    uids: process.getuid?.() === 0 ? privateUids(await readFile("/proc/self/uid_map", "utf8")) : undefined,
+    uids: process.getuid?.() === 0 ? privateUids(readFileSync("/proc/self/uid_map", "utf8")) : undefined,
     facts: {
       bubblewrap: probe.version,
       layout: options.layout ?? (probe.layouts.template ? "template" : "direct"),
@@ -91,8 +86,8 @@ export async function openHost(probe: WorkingBubblewrap, options: HostOptions, c
 const switchedOff: CgroupSupport = { kind: "none", reason: "switched off" };
 
 /** A cell moves itself into its cgroup. In v2, a process of another uid may not, so root cannot use v2. */
-async function usableCgroups(trialName: string): Promise<CgroupSupport> {
-  const support = await detectCgroups({ trialName });
+async function usableCgroups(trialName: string, remembered: RememberedTrial | undefined): Promise<CgroupSupport> {
+  const support = await detectCgroups({ trialName, remembered });
   if (support.kind !== "v2" || process.getuid?.() !== 0) return support;
   return { kind: "none", reason: "this version does not use cgroup v2 when it runs as root" };
 }

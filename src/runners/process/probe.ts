@@ -22,7 +22,7 @@ export const trialMs = { quick: 1_800, patient: 15_000 };
 
 /** Starts a real jail with the uid of cells, because settings and versions do not show whether it works. */
 export async function probeBubblewrap(limitMs: number, known?: HostFacts): Promise<BubblewrapProbe> {
-  const facts = known ?? (await readHostFacts());
+  const facts = known ?? readHostFacts();
   const path = facts.bubblewrap;
   if (facts.platform !== "linux" || path === undefined) return unavailable("", facts);
   const uid = facts.isRoot ? privateUids(await readFile("/proc/self/uid_map", "utf8"))?.first : undefined;
@@ -31,7 +31,7 @@ export async function probeBubblewrap(limitMs: number, known?: HostFacts): Promi
     return { available: false, reason, hint: "start codecell outside that sandbox, or map a range of uids in it" };
   }
 
-  const { links, directories, etc } = await findHostRoot();
+  const { links, directories, etc } = findHostRoot();
   const jail = [
     ...["--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup"],
     ...["--uid", "1000", "--gid", "1000", "--hostname", "cell", "--die-with-parent", "--new-session", "--as-pid-1"],

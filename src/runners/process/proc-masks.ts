@@ -1,4 +1,4 @@
-import { stat } from "node:fs/promises";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 
 /** Paths under /proc of a cell to cover: files with an empty read-only file, directories with an empty directory. */
@@ -18,20 +18,16 @@ const telltaleDirectories = ["acpi", "asound", "scsi", "driver"];
  * Finds the masks that this host needs. The cell's uid cannot open what only root may open, and every mask costs start
  * time, so only paths that exist and are open to others are masked.
  */
-export async function findProcMasks(procRoot = "/proc"): Promise<ProcMasks> {
-  const open = async (names: readonly string[]) => {
-    const found = await Promise.all(
-      names.map(async (name) => ((await openToOthers(join(procRoot, name))) ? [name] : [])),
-    );
-    return found.flat().map((name) => `/proc/${name}`);
-  };
-  return { files: await open(telltaleFiles), directories: await open(telltaleDirectories) };
+export function findProcMasks(procRoot = "/proc"): ProcMasks {
+  const open = (names: readonly string[]) =>
+    names.filter((name) => openToOthers(join(procRoot, name))).map((name) => `/proc/${name}`);
+  return { files: open(telltaleFiles), directories: open(telltaleDirectories) };
 }
 
-async function openToOthers(path: string): Promise<boolean> {
+function openToOthers(path: string): boolean {
   const readOrWriteByOthers = 0o006;
   try {
-    return ((await stat(path)).mode & readOrWriteByOthers) !== 0;
+    return (statSync(path).mode & readOrWriteByOthers) !== 0;
   } catch (error) {
     const isAbsent = error instanceof Error && "code" in error && error.code === "ENOENT";
     return !isAbsent; // mask it if in doubt

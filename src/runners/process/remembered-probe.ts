@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { readFile, stat } from "node:fs/promises";
+import { statSync } from "node:fs";
 import { release } from "node:os";
 import { z } from "zod";
 import { ShortMemory } from "../../lib/files/short-memory.ts";
 import { findHostRoot } from "../linux/host-root.ts";
-import { readHostFacts } from "./host-facts.ts";
+import { readHostFacts, readText } from "./host-facts.ts";
 import { type BubblewrapProbe, probeBubblewrap } from "./probe.ts";
 
 /** How long a success is believed, and from which age on it is checked again in the background. */
@@ -31,7 +31,7 @@ export class RememberedProbe {
    * one of them does not start; then `isRemembered` tells the caller to ask again.
    */
   async find(limitMs: number): Promise<BubblewrapProbe & { readonly isRemembered?: true }> {
-    const { facts, key } = await this.#question();
+    const { facts, key } = this.#question();
     const memory = await this.#memory.recall(key);
     const known = remembered.safeParse(memory?.value);
     if (memory === undefined || !known.success || facts.bubblewrap === undefined) return this.findAgain(limitMs);
@@ -41,7 +41,7 @@ export class RememberedProbe {
 
   /** Asks without the memory, and corrects it. */
   async findAgain(limitMs: number): Promise<BubblewrapProbe> {
-    const { facts, key } = await this.#question();
+    const { facts, key } = this.#question();
     const found = await this.#probe(limitMs, facts);
     if (!found.available) await this.#memory.forget();
     else void this.#memory.remember(key, { version: found.version, layouts: found.layouts });
@@ -49,15 +49,12 @@ export class RememberedProbe {
   }
 
   /** Everything that the answer depends on, as far as it can be read without starting a jail. */
-  async #question() {
-    const [facts, root] = await Promise.all([readHostFacts(), findHostRoot()]);
-    const read = (path: string) => readFile(path, "utf8").catch(() => "");
-    const program = facts.bubblewrap === undefined ? undefined : await stat(facts.bubblewrap).catch(() => undefined);
+  #question() {
+    const [facts, root] = [readHostFacts(), findHostRoot()];
+    const program = facts.bubblewrap === undefined ? undefined : statSync(facts.bubblewrap, { throwIfNoEntry: false });
     const parts = [
       ...[facts, root, release(), process.getuid?.(), program && [program.ino, program.size, program.mtimeMs]],
-      ...(await Promise.all(
-        ["/proc/sys/kernel/random/boot_id", "/proc/self/uid_map", "/proc/self/attr/current"].map(read),
-      )),
+      ...["/proc/sys/kernel/random/boot_id", "/proc/self/uid_map", "/proc/self/attr/current"].map(readText),
     ];
     return { facts, key: createHash("sha256").update(JSON.stringify(parts)).digest("hex") };
   }

@@ -57,7 +57,7 @@ export async function openSrtHost(options: SrtHostOptions, cleanup: Cleanup): Pr
   await mkdir(ownDir, { mode: 0o711 });
   const directory = join(ownDir, "empty");
   await mkdir(directory, { mode: 0o755 });
-  const { links, directories, etc } = await findHostRoot();
+  const { links, directories, etc } = findHostRoot();
   const services = new Map<number | undefined, WrapService>();
   const service = (uid: number | undefined): WrapService => {
     const known = services.get(uid);

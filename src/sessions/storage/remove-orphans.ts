@@ -29,6 +29,12 @@ const bindingMs = 100;
 /** Directories of a runner's host are removed with its processes and control groups: see `runners/linux/dead-hosts.ts`. */
 const isNoHosts = (name: string) => !/^cc[0-9a-f]{12}$/.test(name);
 
+/** Removes what killed processes left behind in the store and in the runtime directory. */
+export async function removeLeftovers(store: SessionStore, runtimeDir: string, logger: Logger): Promise<void> {
+  await removeUnfinished(store, runtimeDir);
+  await removeOrphans(store, runtimeDir, logger);
+}
+
 /** Removes what killed processes left behind: workspaces without a saved session, files of servers, and sockets of locks. */
 export async function removeOrphans(
   store: SessionStore,

@@ -6,6 +6,7 @@ the thread that waits for it, and passes the role on when its own answer is comp
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
 import select
+from _signal import SIG_BLOCK, SIG_SETMASK, pthread_sigmask, valid_signals
 from _thread import allocate_lock, get_ident
 
 from .descriptors import receive_descriptors
@@ -13,6 +14,7 @@ from .guest_functions import GuestFunctions, HostError, failure
 
 PIECE = 128 << 10
 MAX_ARGUMENT_BYTES = 16 << 20
+SIGNALS = valid_signals()
 MAX_OPEN = 64  # the supervisor refuses more
 FORKED = "a forked process cannot call the host: call it from the process that runs the program"
 NESTED = "a signal handler or finalizer cannot call the host: call it from the program itself"
@@ -67,13 +69,26 @@ class GuestCalls:
             raise HostError(FORKED)
         if len(data) > MAX_ARGUMENT_BYTES:
             raise HostError("the arguments take %d bytes; the limit is %d" % (len(data), MAX_ARGUMENT_BYTES))
-        is_main = get_ident() == self.main
-        if is_main:
-            if self.main_waits or not self.interpreter.user_code:
-                raise HostError(NESTED)  # it would wait for the thread that it interrupts
+        if get_ident() != self.main:
+            return self.perform(name, data, Waiting(inputs), False)
+        if self.main_waits or not self.interpreter.user_code:
+            raise HostError(NESTED)  # it would wait for the thread that it interrupts
+        # A handler that raises, such as one for SIGALRM, must not tear a frame or leave a slot taken. Signals are blocked
+        # here and taken where this waits. (If other threads do not block a signal, its handler can still run here.)
+        self.mask = pthread_sigmask(SIG_BLOCK, ())
+        try:
+            pthread_sigmask(SIG_BLOCK, SIGNALS)
             self.main_waits = True
-            self.interpreter.user_code = False  # an interrupt must not tear a frame: it is taken where this waits
-        waiting = Waiting(inputs)
+            self.interpreter.user_code = False  # the same for an interrupt
+            return self.perform(name, data, Waiting(inputs), True)
+        finally:
+            self.main_waits = False
+            try:
+                self.interpreter.take_interrupts()
+            finally:
+                pthread_sigmask(SIG_SETMASK, self.mask)
+
+    def perform(self, name, data, waiting, is_main):
         number = None
         try:
             self.enter(waiting, is_main)
@@ -87,9 +102,6 @@ class GuestCalls:
             with self.guard:
                 self.waiting.pop(number, None)
             self.leave()
-            if is_main:
-                self.main_waits = False
-                self.interpreter.take_interrupts()
 
     def enter(self, waiting, is_main):
         """Waits for a slot, in the order of arrival."""
@@ -199,9 +211,11 @@ class GuestCalls:
             return
         self.interpreter.take_interrupts()
         try:
+            pthread_sigmask(SIG_SETMASK, self.mask)
             self.poll.poll()
         finally:
             self.interpreter.user_code = False
+            pthread_sigmask(SIG_BLOCK, SIGNALS)
 
     def pause(self, waiting, is_interruptible):
         if not is_interruptible:
@@ -209,9 +223,11 @@ class GuestCalls:
             return
         self.interpreter.take_interrupts()
         try:
+            pthread_sigmask(SIG_SETMASK, self.mask)
             waiting.turn.acquire()
         finally:
             self.interpreter.user_code = False
+            pthread_sigmask(SIG_BLOCK, SIGNALS)
 
     # ---------------------------------------------------------------- sub-agents
 
@@ -232,6 +248,8 @@ class GuestCalls:
         inputs = waiting.inputs[header["item"]] if waiting.inputs else {}
         worker.interpreter.namespace.update(inputs)
         worker.loop = None  # it is in the middle of something
+        if get_ident() == self.main:
+            pthread_sigmask(SIG_SETMASK, self.mask)  # the call that blocked signals never returns here
         worker.interpreter.user_code = worker.interpreter.interrupt_pending = False
         worker.become_fork(header["descriptors"], bytes.fromhex(header["token"]), forks)
         worker.serve_for_ever()

@@ -49,6 +49,8 @@ export interface CallOptions {
   readonly parent: string;
   /** The call may use the budget's final reserve; by default if it extracts. Set it for the last turn. */
   readonly isFinal?: boolean;
+  /** Called once with what the call cost, also if it failed. */
+  onCharged?(charged: Amount): void;
 }
 
 const defaults = { maxPromptChars: 400_000, concurrency: 8 } as const;
@@ -136,6 +138,7 @@ export class LmGateway {
     prepaid?.release();
     const { source, charged, attempts, held, waitedMs, taped } = call;
     const { hash, parts } = call.identity;
+    options.onCharged?.(charged);
     const isRecorded = taped !== undefined || "response" in outcome || outcome.error.code === "budget_exhausted";
     const line = { hash, purpose, parent, request: parts, charged, isCached: source === "cache", outcome };
     const recording = source !== "tape" && isRecorded ? tape?.done(line, taped) : undefined;

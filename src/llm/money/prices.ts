@@ -79,7 +79,7 @@ export function assertPriced(models: readonly string[], caps: Caps, prices: Pric
   const unpriced = models.filter((model) => priceOf(model, prices) === undefined);
   if (unpriced.length === 0) return;
   throw new CodecellError("model_unavailable", `there is a money cap, but no price for ${unpriced.join(", ")}`, {
-    hint: "give its price (--prices FILE, or CODECELL_PRICES), use a model that has one, or set llm.usd to unlimited and keep the cap on tokens",
+    hint: "give its price (--prices FILE, or CODECELL_PRICES), use a model that has one, or set llm.usd (`codecell rlm run --max-usd`) to unlimited and keep the cap on tokens",
     details: { reason: "no_price", models: unpriced },
   });
 }

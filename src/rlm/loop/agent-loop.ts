@@ -135,7 +135,8 @@ export class AgentLoop {
     if (this.#agent.outputs !== undefined) return result;
     this.#throwIfStopped();
     if (result.state === "lost") {
-      throw new CodecellError("cell_lost", "the code crashed its session, and the variables are lost");
+      const why = result.status === "cancelled" ? "the session was closed" : "the code crashed its session";
+      throw new CodecellError("cell_lost", `${why}, and the variables are lost`);
     }
     return result;
   }

@@ -22,6 +22,7 @@ export class AgentState {
   refused: readonly ValueError[] | undefined;
   /** sub-calls of this turn, and how many of them failed */
   subCalls = { total: 0, failed: 0 };
+  readonly #calls = new Set<Promise<unknown>>();
   #children = 0;
 
   constructor(parts: Pick<AgentState, "id" | "depth" | "signature" | "limits" | "budget" | "tree">) {
@@ -46,6 +47,21 @@ export class AgentState {
 
   nextChildId(): string {
     return `${this.id}.${++this.#children}`;
+  }
+
+  /** Remembers a call of its code until it has ended. */
+  track<T>(call: Promise<T>): Promise<T> {
+    const ended = call.then(
+      () => void this.#calls.delete(ended),
+      () => void this.#calls.delete(ended),
+    );
+    this.#calls.add(ended);
+    return call;
+  }
+
+  /** Resolves when no call of its code is under way. The end of a run aborts them, so they end soon. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#calls);
   }
 
   /** Takes what code submitted. */

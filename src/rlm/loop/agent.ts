@@ -4,6 +4,7 @@ import { agentFunctions } from "./agent-functions.ts";
 import { AgentLoop } from "./agent-loop.ts";
 import type { AgentPlace, AgentResult, Ending } from "./agent-result.ts";
 import type { AgentState } from "./agent-state.ts";
+import type { CellCall, CellFunction } from "./cell.ts";
 import { recorded, TreeStopped } from "./tree.ts";
 
 /** Outputs that are longer are not recorded. */
@@ -18,6 +19,8 @@ export async function runAgent(agent: AgentState, place: AgentPlace): Promise<Ag
     ...{ signature: signatureText(signature), ...(instructions !== undefined && { instructions }) },
   });
   const result = { ...(await finishOf(agent, place)), turns: agent.turn };
+  // Otherwise calls that the code left behind would be recorded after the end, and missing in the sum of costs.
+  await agent.settled();
   const outputs = result.outputs === undefined ? undefined : JSON.stringify(result.outputs);
   const isShort = outputs !== undefined && outputs.length <= recordedOutputChars;
   tree.record({
@@ -30,9 +33,18 @@ export async function runAgent(agent: AgentState, place: AgentPlace): Promise<Ag
   return result;
 }
 
+function trackedFunctions(agent: AgentState): Readonly<Record<string, CellFunction>> {
+  const tracked = Object.entries(agentFunctions(agent, runAgent)).map(([name, one]) => {
+    if (one.kind === "show_vars") return [name, one] as const;
+    const call = (input: never, context: CellCall) => agent.track(one.call(input, context) as Promise<never>);
+    return [name, { ...one, call }] as const;
+  });
+  return Object.fromEntries(tracked) as Readonly<Record<string, CellFunction>>;
+}
+
 async function finishOf(agent: AgentState, place: AgentPlace): Promise<Ending> {
   try {
-    await using _functions = await place.cell.expose(agentFunctions(agent, runAgent));
+    await using _functions = await place.cell.expose(trackedFunctions(agent));
     return await new AgentLoop(agent, place).run();
   } catch (error) {
     return failure(agent, error, place.signal);

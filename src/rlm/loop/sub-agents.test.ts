@@ -63,6 +63,28 @@ describe("DSPy 3.4: a sub-agent", () => {
     expect(lm.requests.find(isChild)?.messages[0]?.text).toContain("Variable: part");
   });
 
+  test("in a large batch does not make Node warn about leaked listeners", async () => {
+    const warnings: string[] = [];
+    const onWarning = ({ name }: Error) => warnings.push(name);
+    process.on("warning", onWarning);
+    try {
+      const { result, cell } = await perform((request) => fence(isChild(request) ? "child" : "batch"), {
+        batch: async ({ call, fork }) => {
+          const inputs = Array.from({ length: 20 }, () => ({ part: "a" }));
+          await fork("rlm_query_batched", "part -> summary", inputs);
+          await call("SUBMIT", { answer: null });
+        },
+        child: ({ call }) => call("SUBMIT", { summary: "short" }),
+      });
+      await new Promise(setImmediate); // warnings are emitted in the next tick
+      expect({ finish: result.finish, forks: cell.forks.length, warnings }).toEqual({
+        ...{ finish: "submitted", forks: 20, warnings: [] },
+      });
+    } finally {
+      process.off("warning", onWarning);
+    }
+  });
+
   test("that ends without outputs raises in the code that asked, with the reason", async () => {
     const { result } = await perform((request) => (isChild(request) ? "no code" : fence("try")), {
       try: async ({ call, fork }) => {

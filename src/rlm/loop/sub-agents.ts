@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { Semaphore } from "../../lib/semaphore.ts";
 import { jsonRequestText, outputsInReply } from "../prompt/json-answer.ts";
@@ -46,6 +47,8 @@ export function subAgentFunctions(agent: AgentState, runAgent: RunAgent): Readon
         }
         const task = parsed(signature);
         for (const names of items) checkNames(task, names);
+        // Each item waits on the signal of the call and removes its listeners, so they are no leak, which Node would warn about.
+        setMaxListeners(0, call.signal);
         return await Promise.all(items.map((names, item) => marked(agent, perform(task, names, item, call))));
       },
     },

@@ -84,8 +84,12 @@ export class Tree {
     });
     const started = this.options.now();
     const ended = { type: "lm_response", run, turn, call } as const;
+    let failedUsd = 0;
     try {
-      const options = { budget, isFinal, signal, purpose, parent: run };
+      const onCharged = (amount: { readonly usd: number }) => {
+        failedUsd = amount.usd;
+      };
+      const options = { budget, isFinal, signal, purpose, parent: run, onCharged };
       const { text, stop, usage, source, charged } = await this.options.models.complete(request, options);
       const cached = source === "cache";
       const usd = cached || priceOf(request.model, this.options.prices) !== undefined ? charged.usd : null;
@@ -99,8 +103,9 @@ export class Tree {
     } catch (error) {
       const ms = this.options.now() - started;
       const status = error instanceof CodecellError && notSent.has(error.code) ? "refused" : "failed";
-      this.record({ ...ended, status, text: recorded(messageOf(error)), usd: null, cached: false, ms });
-      if (status === "failed") this.#add(request.model, { ...noCost, calls: 1, failed: 1 });
+      this.record({ ...ended, status, text: recorded(messageOf(error)), usd: failedUsd || null, cached: false, ms });
+      // A call that was cancelled or broke off may have been charged: its worst case is part of the spend.
+      if (status === "failed") this.#add(request.model, { ...noCost, calls: 1, failed: 1, usd: failedUsd });
       throw error;
     }
   }

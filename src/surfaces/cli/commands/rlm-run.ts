@@ -1,6 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { CodecellError } from "../../../lib/errors.ts";
+import { type UsdLimit, unlimited } from "../../../policy/host-calls/llm-rules.ts";
 import { modelSource } from "../../../service/rlm/model-source.ts";
 import {
   openCache,
@@ -15,11 +16,12 @@ import { jsonText } from "../format/json-text.ts";
 import { safeText } from "../format/safe-text.ts";
 import { styleFor } from "../format/style.ts";
 import { policyOptions } from "../policy/policy-options.ts";
-import { giveInputs, parseInputs } from "../rlm/rlm-inputs.ts";
+import { giveFiles, parseInputs } from "../rlm/rlm-inputs.ts";
 import { RlmLiveView } from "../rlm/rlm-live-view.ts";
 import { openForCommand } from "../sessions/open-for-command.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { openCommandLogger } from "../shell/command-logger.ts";
+import { signalExitCodes } from "../shell/exit-codes.ts";
 import { Interruption } from "../shell/interruption.ts";
 import { logOptions } from "../shell/log-options.ts";
 import { modelChoice, modelOptions } from "../shell/model-options.ts";
@@ -36,7 +38,15 @@ const options = {
   value: { type: "string", multiple: true, value: "NAME=TEXT", help: "An input that is a text. Repeatable." },
   instructions: { type: "string", value: "TEXT", help: "What to do, in addition to the signature." },
   ...modelOptions,
-  "max-usd": { type: "string", value: "USD", help: "Most money for the whole run. Default: llm.usd of the policy." },
+  model: {
+    ...modelOptions.model,
+    help: "Model that writes the code, such as anthropic/claude-sonnet-5-5. Default: $CODECELL_MODEL.",
+  },
+  "max-usd": {
+    type: "string",
+    value: "USD",
+    help: "Most money for the whole run, or unlimited. Default: llm.usd of the policy.",
+  },
   "max-calls": { type: "string", value: "N", help: "Most model calls below the root. Default: llm.calls." },
   "max-tokens": { type: "string", value: "N", help: "Most tokens for the whole run. Default: llm.tokens." },
   "max-turns": { type: "string", value: "N", help: "Most turns of the root model. Default: 20." },
@@ -67,10 +77,13 @@ export const rlmRunCommand: Command = {
   notes: [
     "The model sees only the type, length and beginning of each input. It writes code that looks into them, calls models on parts " +
       "(llm_query) and sub-agents (rlm_query), and ends with typed outputs.",
+    "Files with the endings .json, .jsonl and .csv are parsed, unless the input is a str. Any other file is a text in UTF-8. A --value is " +
+      "converted to the type of its input.",
     "Keys come from the environment: ANTHROPIC_API_KEY or OPENAI_API_KEY, with ANTHROPIC_BASE_URL or OPENAI_BASE_URL for other servers. " +
       "They never enter the cell.",
-    "--model and the --max flags change the policy for this run: you type them, so they may also raise its limits.",
-    "Exit code: 0 outputs were submitted or extracted, 1 there are no outputs, 2 usage error, 3 refused by policy, 130 interrupted.",
+    "--model, CODECELL_MODEL and the --max flags change the policy for this run: they are yours, so they may also raise its limits.",
+    "Exit code: 0 outputs were submitted or extracted, 1 there are no outputs, 2 usage error, 3 refused by policy, 4 no model, key, price " +
+      "or runner, 130 interrupted.",
   ],
   examples: [
     [
@@ -116,13 +129,15 @@ async function runRlmCommand(argv: readonly string[], context: CommandContext): 
     const access = await source.open(() => codecell.policy, { isReplay: flags.replay !== undefined });
     interruption.signal.throwIfAborted();
     const session = await codecell.session();
-    await giveInputs(session, inputs, terminal.cwd);
+    await giveFiles(session, signature, inputs, terminal.cwd);
     const stateDir = stateDirOf(flags, terminal);
     const trajectoryPath = await trajectoryOf(flags, terminal.cwd, stateDir);
     const limits = access.limits(flags["max-turns"] === undefined ? {} : { maxIters: count(flags, "max-turns") });
     const run = runRlm({
       ...{ signature, cell: sessionCell(session), root: access.root, sub: access.sub, limits, budget: access.budget },
-      inputs: Object.fromEntries(inputs.map(({ name }) => [name, { var: name }])),
+      inputs: Object.fromEntries(
+        inputs.map((input) => [input.name, "value" in input ? { value: input.value } : { var: input.name }]),
+      ),
       models: access.gateway({
         ...{ session: session.key, audit: session.managed.audit?.audit },
         ...(tape ? { tape } : {}),
@@ -131,12 +146,19 @@ async function runRlmCommand(argv: readonly string[], context: CommandContext): 
       ...(flags.instructions === undefined ? {} : { instructions: flags.instructions }),
       ...{ trajectoryPath, signal: interruption.signal },
     });
-    interruption.watch({ interrupt: () => run.cancel("you interrupted it") });
+    let isInterrupted = false;
+    interruption.watch({
+      interrupt() {
+        isInterrupted = true;
+        run.cancel("you interrupted it");
+      },
+    });
     if (!flags.quiet) await follow(run.events, terminal, limits.maxUsd);
     const result = await run.result;
     if (flags.json)
       terminal.stdout.write(jsonText({ ...resultJson(run.id, result), spent: access.budget.snapshot().spent }));
     else printResult(result, context);
+    if (isInterrupted && result.finish === "cancelled") return interruption.exitCode ?? signalExitCodes.SIGINT;
     return interruption.exitCode ?? (result.outputs === null ? 1 : 0);
   } catch (error) {
     if (interruption.exitCode !== undefined) return interruption.exitCode;
@@ -156,16 +178,22 @@ function llmOverride(flags: Flags, env: CommandContext["terminal"]["env"]) {
   };
 }
 
-function amount(flags: Flags, name: "max-usd"): number {
+function amount(flags: Flags, name: "max-usd"): UsdLimit {
+  if (flags[name] === unlimited) return unlimited;
   const value = Number(flags[name]);
-  if (Number.isFinite(value) && value >= 0) return value;
-  throw new CodecellError("usage", `--${name} ${flags[name]} is not an amount`, { hint: "use dollars, such as 0.50" });
+  if (Number.isFinite(value) && value > 0) return value;
+  throw new CodecellError("usage", `--${name} ${flags[name] || "''"} is not an amount above 0`, {
+    hint: "use dollars, such as 0.50, or unlimited",
+  });
 }
 
 function count(flags: Flags, name: "max-calls" | "max-tokens" | "max-turns" | "depth"): number {
-  const value = Number(flags[name]);
-  if (Number.isSafeInteger(value) && value >= 0) return value;
-  throw new CodecellError("usage", `--${name} ${flags[name]} is not a whole number`);
+  const text = flags[name] || "''";
+  const value = Number(text);
+  const [least, most] = name === "depth" ? [0, 3] : [1, Number.MAX_SAFE_INTEGER];
+  if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
+  const range = name === "depth" ? "from 0 to 3" : "above 0";
+  throw new CodecellError("usage", `--${name} ${text} is not a whole number ${range}`);
 }
 
 function inDirectory({ record, replay, resume }: Flags, cwd: string) {

@@ -2,6 +2,7 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { extname, resolve } from "node:path";
 import { CodecellError } from "../../../lib/errors.ts";
+import { type FieldType, type Signature, typeText } from "../../../service/rlm/rlm-runs.ts";
 import type { Session } from "../../../sessions/session.ts";
 
 /** An input of a recursive run: a file that goes into the cell, or a text. */
@@ -40,19 +41,28 @@ const readers: Readonly<Record<string, string>> = {
 const readText = "__import__('sys').stdin.read()";
 
 /**
- * Puts the inputs into the session's variables. A file is streamed into the cell and read there, so that a large one never is in
+ * Puts the files into the session's variables. A file is streamed into the cell and read there, so that a large one never is in
  * the memory of this process.
  */
-export async function giveInputs(session: Session, inputs: readonly GivenInput[], cwd: string): Promise<void> {
+export async function giveFiles(
+  session: Session,
+  { inputs: fields }: Signature,
+  inputs: readonly GivenInput[],
+  cwd: string,
+): Promise<void> {
   for (const input of inputs) {
-    if ("value" in input) await session.set(input.name, input.value);
-    else await giveFile(session, input.name, resolve(cwd, input.file));
+    if (!("file" in input)) continue;
+    const type = fields.find(({ name }) => name === input.name)?.type;
+    const path = resolve(cwd, input.file);
+    await giveFile(session, input.name, path, type);
+    if (type !== undefined) await assertType(session, input.name, path, type);
   }
 }
 
-async function giveFile(session: Session, name: string, path: string): Promise<void> {
+async function giveFile(session: Session, name: string, path: string, type: FieldType | undefined): Promise<void> {
   await assertFile(path);
-  const read = readers[extname(path).toLowerCase()] ?? readText;
+  // A text stays one, whatever its file is called.
+  const read = type?.kind === "str" ? readText : (readers[extname(path).toLowerCase()] ?? readText);
   const code = `globals()[__import__('sys').argv[1]] = ${read}`;
   const { status, error } = await session.run(code, { args: [name], stdin: createReadStream(path) });
   if (status === "ok") return;
@@ -61,9 +71,30 @@ async function giveFile(session: Session, name: string, path: string): Promise<v
   });
 }
 
+/** Compares the outermost type. A model that is told of a list and gets a text loops over its characters. */
+async function assertType(session: Session, name: string, path: string, type: FieldType): Promise<void> {
+  const found = String(await session.get(`type(${name}).__name__`));
+  if (isA(found, type)) return;
+  throw new CodecellError("usage", `the input ${name} is ${typeText(type)}, and ${path} holds a ${found}`, {
+    hint: `change the type of ${name} in the signature, or use a .json, .jsonl or .csv file for lists and dicts`,
+  });
+}
+
+function isA(python: string, type: FieldType): boolean {
+  if (type.kind === "union") return type.of.some((member) => isA(python, member));
+  if (type.kind === "any") return true;
+  if (type.kind === "literal") return !["list", "dict"].includes(python);
+  if (type.kind === "float") return python === "float" || python === "int";
+  return python === (type.kind === "none" ? "NoneType" : type.kind);
+}
+
 async function assertFile(path: string): Promise<void> {
-  const found = await stat(path).catch((cause: unknown) => {
-    throw new CodecellError("file_missing", `${path} cannot be read`, { cause });
+  const found = await stat(path).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code !== "ENOENT") throw new CodecellError("file_missing", `${path} cannot be read`, { cause });
+    throw new CodecellError("file_missing", `${path} does not exist`, {
+      hint: "--input takes a file; use --value for a text, and /dev/stdin for standard input",
+      cause,
+    });
   });
   if (!found.isFile()) throw new CodecellError("usage", `${path} is not a file`);
 }

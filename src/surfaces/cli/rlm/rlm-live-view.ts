@@ -1,4 +1,5 @@
 import { type RlmEvent, usdText } from "../../../service/rlm/rlm-runs.ts";
+import { plural } from "../format/plural.ts";
 import { safeText } from "../format/safe-text.ts";
 import type { Style } from "../format/style.ts";
 
@@ -53,10 +54,12 @@ export class RlmLiveView {
         if (event.purpose === "sub") this.#pendingCalls++;
         return;
       case "exec_result": {
-        const sub = this.#pendingCalls === 0 ? "" : `, ${this.#pendingCalls} sub-calls`;
+        const sub = this.#pendingCalls === 0 ? "" : `, ${plural(this.#pendingCalls, "sub-call")}`;
         this.#pendingCalls = 0;
         const first = event.output.trim().split("\n").at(-1) ?? "";
-        line(`  ${event.status === "ok" ? style.green("ok") : style.red(event.status)}${sub}  ${style.dim(first)}`);
+        line(
+          `  ${event.status === "ok" ? style.green("ok") : style.red(event.status)}${sub}${first === "" ? "" : `  ${style.dim(first)}`}`,
+        );
         return;
       }
       case "budget":
@@ -79,7 +82,7 @@ export class RlmLiveView {
     const { calls, tokens, usd } = this.#used;
     const { maxUsd } = this.#options;
     const of = maxUsd === null ? "" : ` of ${usdText(maxUsd)}`;
-    return `${calls} calls, ${tokens.toLocaleString("en-US")} tokens, ${usdText(usd)}${of}`;
+    return `${plural(calls, "call")}, ${tokens.toLocaleString("en-US")} tokens, ${usdText(usd)}${of}`;
   }
 }
 

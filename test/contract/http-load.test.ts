@@ -61,7 +61,8 @@ describe.skipIf(skipsProcess)("rlm_load over /mcp", () => {
 
   function expectNoDirectory(answer: unknown): void {
     const text = JSON.stringify(answer);
-    for (const directory of [service.stateDir, shared, process.cwd()]) {
+    expect(text).not.toContain(process.cwd()); // its last name may be any word
+    for (const directory of [service.stateDir, shared]) {
       expect(text).not.toContain(directory);
       expect(text).not.toContain(basename(directory));
     }

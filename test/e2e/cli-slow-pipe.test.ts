@@ -43,6 +43,7 @@ describe.skipIf(process.platform !== "linux")("codecell run into a pipe that nob
     const little = await readLate(mebibyte - (mebibyte % 100));
     const much = await readLate(printedBytes);
     expect(much).toMatchObject({ code: 0, read: printedBytes, stderr: "all printed\n" });
-    expect(much.peakBytes - little.peakBytes).toBeLessThan(printedBytes / 2);
+    // Garbage of its buffers stays for a while on a busy machine; output kept in memory would take all of it, and more.
+    expect(much.peakBytes - little.peakBytes).toBeLessThan(printedBytes * 0.75);
   }, 120_000);
 });

@@ -88,6 +88,12 @@ export function hostCallContract(session: () => LiveSession): void {
       expect((await run("lookup(object())")).error?.message).toContain("a value of type object cannot be passed");
     });
 
+    test("is told that an integer would be rounded, instead of asking for another one", async () => {
+      const { error } = await run("lookup('a', 2**53 + 1)");
+      expect(error?.message).toContain("9007199254740993 is too large to pass exactly: pass it as text");
+      expect((await run("lookup('9007199254740993', 2**53 - 1)['limit'] == 2**53 - 1")).value).toBe("True");
+    });
+
     test("gets the host's error as an exception with its type and without frames of the kernel", async () => {
       const caught =
         "try:\n    fail()\nexcept ValueError as error:\n    print(type(error).__name__, error, error.type)";

@@ -53,7 +53,7 @@ async function readAll(path: string, lines: AsyncIterable<FileLine>): Promise<Tr
   }
   if (events.length === 0) {
     throw new CodecellError("usage", `${path} is not a trajectory`, {
-      hint: "name a file that a recursive run wrote, such as the `trajectoryPath` of its result",
+      hint: "name a file that a recursive run wrote: `--trajectory FILE`, or the trajectory of its result",
     });
   }
   return { events, head, tornBytes, ...(problem && { problem }) };

@@ -58,8 +58,7 @@ function alerts({ ignored }: TrajectoryTree, { problem, tornBytes }: Omit<Trajec
     found.push(
       html`<p class="alert">The last line is cut off after ${countText(tornBytes, "byte")}: the program that wrote it crashed.</p>`,
     );
-  if (ignored > 0)
-    found.push(html`<p class="alert">${countText(ignored, "event")} belong to no run and are not shown.</p>`);
+  if (ignored > 0) found.push(html`<p class="alert">Not shown: ${countText(ignored, "event")} without a run.</p>`);
   return found;
 }
 

@@ -7,6 +7,7 @@ import { GuestFailure } from "../../lib/guest-failure.ts";
 import type { Session } from "../session.ts";
 import { checkerOf, encodeSpecs } from "./function-spec.ts";
 import type { HostFunctions } from "./host-function.ts";
+import { inexactInteger } from "./inexact-integer.ts";
 
 const defaultTimeoutMs = 120_000;
 
@@ -107,8 +108,13 @@ const nothing = Buffer.alloc(0);
 class Refusal extends GuestFailure {}
 
 function parseArguments(data: Buffer): unknown {
+  const json = data.toString();
+  const rounded = inexactInteger(json);
+  if (rounded !== undefined) {
+    throw new Refusal("TypeError", `the integer ${rounded.slice(0, 40)} is too large to pass exactly: pass it as text`);
+  }
   try {
-    return JSON.parse(data.toString());
+    return JSON.parse(json);
   } catch {
     throw new Refusal("TypeError", "the arguments are not JSON");
   }

@@ -23,7 +23,8 @@ export const rlmShowCommand: Command = {
   usage: "codecell rlm show FILE [--html FILE] [options]",
   options,
   notes: [
-    "Works offline and starts no process. Exit code: 0 if the trajectory is as it was written; 1 if a line was changed, removed or moved; 2 for a usage error.",
+    "Works offline and starts no process. Exit code: 0 if the trajectory is as it was written; 1 if a line was changed, removed or moved; 2 for a usage error. " +
+      "Lines that were removed at the end are found only by the last hash: keep it elsewhere.",
     "The page holds no script, loads nothing, and shows everything that models and programs wrote as text.",
   ],
   examples: [
@@ -38,7 +39,9 @@ async function runRlmShow(argv: readonly string[], { terminal }: CommandContext)
   const { values, positionals } = parseArguments("rlm show", argv, options, 1);
   const [file] = positionals;
   if (file === undefined) {
-    throw new CodecellError("usage", "`codecell rlm show` needs FILE", { hint: "name the trajectory of a run" });
+    throw new CodecellError("usage", "`codecell rlm show` needs FILE", {
+      hint: "name the trajectory of a run; without --trajectory, they are in trajectories/ in the state directory",
+    });
   }
   if (values.html !== undefined && values.json) {
     throw new CodecellError("usage", "--html and --json cannot be combined", { hint: "call the command twice" });

@@ -42,7 +42,7 @@ export function trajectoryText(
   const { problem, tornBytes, head } = trajectory;
   if (problem) lines.push(style.red(`line ${problem.line} ${problem.what}; what follows it proves nothing`));
   if (tornBytes > 0) lines.push(style.yellow(`the last line is cut off: the program that wrote it crashed`));
-  if (ignored > 0) lines.push(style.yellow(`${countText(ignored, "event")} belong to no run and are not shown`));
+  if (ignored > 0) lines.push(style.yellow(`not shown: ${countText(ignored, "event")} without a run`));
   lines.push(style.dim(`${countText(head.lines, "line")}, last hash ${head.hash}`));
   return `${lines.join("\n")}\n`;
 }

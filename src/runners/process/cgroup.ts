@@ -3,6 +3,7 @@ import { messageOf } from "../../lib/errors.ts";
 import { createCellCgroup } from "./cell-cgroup.ts";
 import { type CgroupFiles, errorCode, realCgroupFiles } from "./cgroup-files.ts";
 import { ownCgroups } from "./cgroup-mounts.ts";
+import type { RememberedTrial } from "./remembered-trial.ts";
 
 export type CgroupController = "memory" | "pids" | "cpu";
 
@@ -40,6 +41,8 @@ export interface DetectOptions {
   /** directory with `cgroup` and `mountinfo` */
   readonly procSelf?: string;
   readonly files?: CgroupFiles;
+  /** decides whether the trial is needed */
+  readonly remembered?: RememberedTrial | undefined;
 }
 
 /** The group that this process moves into, because v2 allows no processes beside groups with limits. */
@@ -55,8 +58,11 @@ export async function detectCgroups(options: DetectOptions = {}): Promise<Cgroup
     const own = ownCgroups(await files.read(join(procSelf, "cgroup")), await files.read(join(procSelf, "mountinfo")));
     const support = (await unified(own.unified, options.pid ?? process.pid, files)) ?? separate(own.byController);
     if (support.kind === "none") return support;
-    const trial = await createCellCgroup(support, trialName, { memoryBytes: 2 ** 26, pids: 16, cpus: 1 }, { files });
-    await trial[Symbol.asyncDispose]();
+    const trial = async () => {
+      const group = await createCellCgroup(support, trialName, { memoryBytes: 2 ** 26, pids: 16, cpus: 1 }, { files });
+      await group[Symbol.asyncDispose]();
+    };
+    await (options.remembered?.pass(support, trial) ?? trial());
     return support;
   } catch (error) {
     return { kind: "none", reason: `codecell cannot create a cgroup here: ${messageOf(error)}` };

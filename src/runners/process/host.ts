@@ -15,6 +15,7 @@ import type { BubblewrapProbe } from "./probe.ts";
 import { findProcMasks, type ProcMasks } from "./proc-masks.ts";
 import type { Layout, ProcessFacts } from "./process-facts.ts";
 import { hostCpus } from "./process-facts.ts";
+import type { RememberedTrial } from "./remembered-trial.ts";
 
 /** What one host process sets up once for all its cells. */
 export interface Host extends ClosedEntries {
@@ -48,17 +49,26 @@ export interface HostOptions {
 
 export type WorkingBubblewrap = Extract<BubblewrapProbe, { available: true }>;
 
-/** Prepares directories, cgroups and the janitor. `cleanup` undoes it. */
-export async function openHost(probe: WorkingBubblewrap, options: HostOptions, cleanup: Cleanup): Promise<Host> {
+/**
+ * Prepares directories, cgroups and the janitor. `cleanup` undoes it. For one cell, what dead hosts left is removed by
+ * `removeDeadHosts` after the cell was started, because the command need not wait for it.
+ */
+export async function openHost(
+  probe: WorkingBubblewrap,
+  options: HostOptions,
+  cleanup: Cleanup,
+  remembered?: RememberedTrial,
+): Promise<Host> {
   const tag = `cc${randomBytes(6).toString("hex")}`;
   const runtimeDir = await openRuntimeDirectory(options.runtimeDir);
-  const cgroups = options.cgroups === false ? switchedOff : await usableCgroups(`${tag}-trial`);
+  const cgroups = options.cgroups === false ? switchedOff : await usableCgroups(`${tag}-trial`, remembered);
   const ownDir = join(runtimeDir, tag);
   const cgroupDirs = cgroups.kind === "v1" ? Object.values(cgroups.dirs) : cgroups.kind === "v2" ? [cgroups.dir] : [];
-  await removeDeadHosts(runtimeDir);
+  if (!options.isForOneCell) await removeDeadHosts(runtimeDir);
   await claimHostDirectory(ownDir, cleanup);
   const janitor = startJanitor({ tag, cgroupDirs, directories: [ownDir] });
   cleanup.defer(() => janitor[Symbol.asyncDispose]());
+  cleanup.defer(() => remembered?.settled());
   // Synchronous: a dozen small files take 0.5 ms so, and 5 ms through the thread pool.
   mkdirSync(ownDir, { mode: 0o711 });
   noteGroups(ownDir, cgroupDirs);
@@ -90,8 +100,8 @@ export async function openHost(probe: WorkingBubblewrap, options: HostOptions, c
 const switchedOff: CgroupSupport = { kind: "none", reason: "switched off" };
 
 /** A cell moves itself into its cgroup. In v2, a process of another uid may not, so root cannot use v2. */
-async function usableCgroups(trialName: string): Promise<CgroupSupport> {
-  const support = await detectCgroups({ trialName });
+async function usableCgroups(trialName: string, remembered: RememberedTrial | undefined): Promise<CgroupSupport> {
+  const support = await detectCgroups({ trialName, remembered });
   if (support.kind !== "v2" || process.getuid?.() !== 0) return support;
   return { kind: "none", reason: "this version does not use cgroup v2 when it runs as root" };
 }

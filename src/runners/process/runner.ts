@@ -1,12 +1,13 @@
 import { join } from "node:path";
 import { Cleanup } from "../../lib/cleanup.ts";
-import { CodecellError } from "../../lib/errors.ts";
+import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import { hostGrants } from "../../policy/paths/host-grants.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell, noUsage } from "../channel-cell.ts";
 import { enforcedReceipt } from "../enforced-receipt.ts";
 import { chooseCellUid } from "../linux/cell-user.ts";
+import { removeDeadHosts } from "../linux/dead-hosts.ts";
 import { DiskWatch } from "../linux/disk-watch.ts";
 import { namespaceGuarantees } from "../linux/guarantees.ts";
 import { hostArch, noFilterHere } from "../linux/host-arch.ts";
@@ -35,6 +36,7 @@ import { takeListener } from "./listener-registry.ts";
 import { planProcess } from "./plan.ts";
 import { trialMs } from "./probe.ts";
 import { RememberedProbe } from "./remembered-probe.ts";
+import { RememberedTrial } from "./remembered-trial.ts";
 import { Template } from "./template.ts";
 
 /** Options of the process runner. All have defaults. */
@@ -68,6 +70,7 @@ class ProcessRunner implements SandboxRunner {
   readonly #templates = new Map<string, StartedTemplate>();
   readonly #python: ReturnType<typeof pythonFinder>;
   readonly #prober: RememberedProbe;
+  readonly #trial: RememberedTrial | undefined;
   #probe: ReturnType<RememberedProbe["find"]> | undefined;
   #host: Promise<Host> | undefined;
   #cells = 0;
@@ -76,6 +79,8 @@ class ProcessRunner implements SandboxRunner {
     this.#options = options;
     this.#logger = options.logger ?? silentLogger;
     this.#prober = new RememberedProbe({ runtimeDir: options.runtimeDir });
+    // Only for one cell: a process that starts many pays for the trial once.
+    this.#trial = options.isForOneCell ? new RememberedTrial({ runtimeDir: options.runtimeDir }) : undefined;
     this.#python = pythonFinder(process.getuid?.() === 0, { runtimeDir: options.runtimeDir });
   }
 
@@ -105,7 +110,7 @@ class ProcessRunner implements SandboxRunner {
 
   async start(spec: CellSpec, options: StartOptions = {}): Promise<Cell> {
     try {
-      return await this.#start(spec, options);
+      return await this.#startWithGroups(spec, options);
     } catch (error) {
       const isOurs = error instanceof CodecellError && error.code === "cell_start_failed";
       if (!isOurs || !(await this.#bubblewrap(trialMs.patient)).isRemembered) throw error;
@@ -113,6 +118,18 @@ class ProcessRunner implements SandboxRunner {
       const found = await this.#prober.findAgain(trialMs.patient);
       if (found.available) throw error;
       throw new CodecellError("runner_unavailable", found.reason, { hint: found.hint, cause: error });
+    }
+  }
+
+  /** Retries without the memory of a trial if a cell's groups cannot be created. The new trial says what this host can limit. */
+  async #startWithGroups(spec: CellSpec, options: StartOptions): Promise<Cell> {
+    try {
+      return await this.#start(spec, options);
+    } catch (error) {
+      if (!(error instanceof CodecellError) || error.details.hasNoGroups !== true || !this.#trial) throw error;
+      await this.#trial.forget();
+      this.#host = undefined;
+      return await this.#start(spec, options);
     }
   }
 
@@ -132,6 +149,7 @@ class ProcessRunner implements SandboxRunner {
       host.facts.layout === "template"
         ? await this.#forkFromLivingTemplate(spec, host, python, cleanup, { ...options, isReadOnly })
         : await this.#startDirect(spec, host, python, cleanup, isReadOnly);
+    if (this.#options.isForOneCell) this.#removeDeadHosts(host);
     const { channel, exited, cgroup } = jail;
     const carrier: Carrier = jail.expected
       ? await takeListener(jail.expected, channel, options)
@@ -229,14 +247,21 @@ class ProcessRunner implements SandboxRunner {
     if (cgroups.kind === "none") return undefined;
     const name = `${host.tag}-${++this.#cells}`;
     const owner = uid === undefined ? {} : { ownerUid: uid };
-    const cgroup = await createCellCgroup(
-      cgroups,
-      name,
-      groupLimits(spec.policy, ownDirectory(spec) !== undefined),
-      owner,
-    );
+    const limits = groupLimits(spec.policy, ownDirectory(spec) !== undefined);
+    const cgroup = await createCellCgroup(cgroups, name, limits, owner).catch((cause: unknown) => {
+      const why = `the cgroups of the cell could not be created: ${messageOf(cause)}`;
+      throw new CodecellError("cell_start_failed", why, { cause, details: { hasNoGroups: true } });
+    });
     cleanup.defer(() => cgroup[Symbol.asyncDispose]());
     return cgroup;
+  }
+
+  /** While the cell starts, this process has nothing else to do. Closing waits for it. */
+  #removeDeadHosts({ runtimeDir }: Host): void {
+    const removed = removeDeadHosts(runtimeDir).catch((error: unknown) => {
+      this.#logger.warn("what a dead process left behind could not be removed", { error });
+    });
+    this.#cleanup.defer(() => removed);
   }
 
   /**
@@ -318,7 +343,7 @@ class ProcessRunner implements SandboxRunner {
   #openHost(): Promise<Host> {
     const open = async () => {
       const found = await this.#bubblewrap(trialMs.patient);
-      if (found.available) return openHost(found, this.#options, this.#cleanup);
+      if (found.available) return openHost(found, this.#options, this.#cleanup, this.#trial);
       this.#host = undefined;
       throw new CodecellError("runner_unavailable", found.reason, { hint: found.hint });
     };

@@ -44,10 +44,10 @@ export async function prepareKernelFiles(
   return target;
 }
 
-/** Removes incomplete files of killed host processes, and kernels that have been unused for long. */
+/** Removes incomplete files of killed host processes, and kernels and constant files that have been unused for long. */
 export async function removeOldKernels(runtimeDir: string): Promise<void> {
   for (const name of await readdir(runtimeDir)) {
-    const keptMs = name.startsWith("draft-") ? hourMs : name.startsWith("kernel-") ? unusedMs : undefined;
+    const keptMs = name.startsWith("draft-") ? hourMs : /^(?:kernel|constant)-/.test(name) ? unusedMs : undefined;
     if (keptMs === undefined) continue;
     const path = join(runtimeDir, name);
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));

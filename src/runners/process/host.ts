@@ -1,16 +1,15 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { chmod, chown, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Cleanup } from "../../lib/cleanup.ts";
 import { openRuntimeDirectory } from "../../lib/files/runtime-directory.ts";
-import { type ClosedEntries, makeClosedEntries } from "../linux/closed-entries.ts";
 import { claimHostDirectory, noteGroups, removeDeadHosts } from "../linux/dead-hosts.ts";
 import { findHostRoot, type HostRoot } from "../linux/host-root.ts";
 import { startJanitor } from "../linux/janitor.ts";
 import { privateUids, type UidRange } from "../linux/private-uid.ts";
 import { type CgroupSupport, detectCgroups } from "./cgroup.ts";
-import { identityFiles } from "./identity-files.ts";
+import { type ConstantFiles, makeConstantFiles, shareConstantFiles } from "./constant-files.ts";
 import type { BubblewrapProbe } from "./probe.ts";
 import { findProcMasks, type ProcMasks } from "./proc-masks.ts";
 import type { Layout, ProcessFacts } from "./process-facts.ts";
@@ -18,7 +17,7 @@ import { hostCpus } from "./process-facts.ts";
 import type { RememberedTrial } from "./remembered-trial.ts";
 
 /** What one host process sets up once for all its cells. */
-export interface Host extends ClosedEntries {
+export interface Host extends ConstantFiles {
   /** part of the name of everything that this process creates on the host */
   readonly tag: string;
   readonly facts: ProcessFacts;
@@ -32,9 +31,6 @@ export interface Host extends ClosedEntries {
   readonly runtimeDir: string;
   /** removed when this process exits, even if it is killed */
   readonly ownDir: string;
-  readonly identityDirectory: string;
-  readonly emptyFile: string;
-  readonly emptyDirectory: string;
 }
 
 /** How the process runner sets up this host. */
@@ -69,22 +65,12 @@ export async function openHost(
   const janitor = startJanitor({ tag, cgroupDirs, directories: [ownDir] });
   cleanup.defer(() => janitor[Symbol.asyncDispose]());
   cleanup.defer(() => remembered?.settled());
-  // Synchronous: a dozen small files take 0.5 ms so, and 5 ms through the thread pool.
   mkdirSync(ownDir, { mode: 0o711 });
   noteGroups(ownDir, cgroupDirs);
-  const identityDirectory = join(ownDir, "etc");
-  const emptyDirectory = join(ownDir, "empty");
-  const emptyFile = join(ownDir, "empty-file");
-  mkdirSync(identityDirectory, { mode: 0o755 });
-  mkdirSync(emptyDirectory, { mode: 0o755 });
-  writeFileSync(emptyFile, "", { mode: 0o444 });
-  const closed = makeClosedEntries(ownDir);
-  for (const [name, text] of Object.entries(identityFiles))
-    writeFileSync(join(identityDirectory, name), text, { mode: 0o444 });
   return {
-    ...{ tag, runtimeDir, ownDir, identityDirectory, emptyFile, emptyDirectory },
+    ...{ tag, runtimeDir, ownDir },
+    ...(options.isForOneCell ? shareConstantFiles(runtimeDir) : makeConstantFiles(ownDir)),
     ...{ root: findHostRoot(), masks: findProcMasks() },
-    ...closed,
     bubblewrap: probe.path,
     layouts: probe.layouts,
     uids: process.getuid?.() === 0 ? privateUids(readFileSync("/proc/self/uid_map", "utf8")) : undefined,

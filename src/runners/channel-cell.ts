@@ -30,6 +30,8 @@ export interface ChannelCellParts {
   readonly usage: () => Promise<CellUsage>;
   /** kills a cell that does not exit after its channel is closed */
   readonly kill: () => void;
+  /** kills what is in it, so that it exits before it notices its closed channel */
+  readonly hasten?: (() => unknown) | undefined;
   readonly cleanup: Cleanup;
 }
 
@@ -78,6 +80,7 @@ export class ChannelCell implements Cell {
   async #end(): Promise<void> {
     this.channel.end();
     this.channel.resume();
+    this.#parts.hasten?.();
     const timer = setTimeout(() => this.#parts.kill(), endingMs);
     await this.exited;
     clearTimeout(timer);

@@ -5,7 +5,7 @@ import { separateUsage, unifiedUsage } from "../linux/cgroup-usage.ts";
 import type { CellUsage } from "../runner.ts";
 import type { CgroupSupport } from "./cgroup.ts";
 import { type CgroupFiles, Counters, errorCode, realCgroupFiles } from "./cgroup-files.ts";
-import { killMembers, removeCgroup } from "./cgroup-removal.ts";
+import { killMembers, killPresent, removeCgroup } from "./cgroup-removal.ts";
 
 export interface CgroupLimits {
   /** limit for heap and tmpfs together, because tmpfs pages count as the cell's memory */
@@ -30,6 +30,8 @@ export interface CellCgroup extends AsyncDisposable {
   place(pid: number): Promise<void>;
   usage(): Promise<CellUsage>;
   kill(): Promise<void>;
+  /** Kills all processes but the one with this pid on the host, once. */
+  killAllBut(pid: number): Promise<void>;
 }
 
 export interface CellCgroupOptions {
@@ -143,6 +145,10 @@ class UnifiedCgroup implements CellCgroup {
     }
   }
 
+  async killAllBut(pid: number): Promise<void> {
+    await killPresent([this.#directory], this.#files, pid);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#counters[Symbol.dispose]();
     await this.kill();
@@ -187,6 +193,10 @@ class SeparateCgroup implements CellCgroup {
 
   kill(): Promise<void> {
     return killMembers([...this.#directories.values()], this.#files);
+  }
+
+  async killAllBut(pid: number): Promise<void> {
+    await killPresent([...this.#directories.values()].slice(0, 1), this.#files, pid); // all groups have the same members
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

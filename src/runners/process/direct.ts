@@ -38,6 +38,8 @@ export interface DirectParts {
 }
 
 export interface DirectJail {
+  /** of bubblewrap, which exits when the cell's last process has; undefined if it could not start */
+  readonly pid: number | undefined;
   readonly channel: Socket;
   readonly exited: Promise<CellExit>;
   readonly kill: () => void;
@@ -71,7 +73,7 @@ export function startDirect(parts: DirectParts): DirectJail {
   );
   const expected = ticket === undefined ? undefined : new ListenerRegistry(child).expect(ticket);
   void expected?.arrived.then(() => child.connected && child.disconnect()); // accept one socket only
-  return { channel: child.stdio[4] as Socket, exited, expected, kill: () => child.kill("SIGKILL") };
+  return { pid: child.pid, channel: child.stdio[4] as Socket, exited, expected, kill: () => child.kill("SIGKILL") };
 }
 
 function directFilter({ facts }: Host, arch: FilterArch, { allowAffinity }: { allowAffinity: boolean }): Buffer {

@@ -118,6 +118,19 @@ test("killing a cgroup never signals codecell, init or codecell's process group"
   }
 });
 
+test("killAllBut kills the other processes of a cgroup once and spares the given one", async () => {
+  const files = new FakeCgroups(separateFiles);
+  const cgroup = await createCellCgroup(separate, "tag-1", limits, { files });
+  files.contents.set("/m/tag-1/cgroup.procs", `0\n1\n${process.pid}\n7001\n7002\n`);
+  const signals = vi.spyOn(process, "kill").mockReturnValue(true);
+  try {
+    await cgroup.killAllBut(7001);
+    expect(signals.mock.calls).toEqual([[7002, "SIGKILL"]]);
+  } finally {
+    signals.mockRestore();
+  }
+});
+
 test("a cgroup name that leads out of the tree is rejected", async () => {
   for (const name of ["..", "a/b", "", "-x", "A"]) {
     await expect(createCellCgroup(unified, name, limits, { files: new FakeCgroups([]) })).rejects.toThrow(

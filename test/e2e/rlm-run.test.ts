@@ -100,6 +100,16 @@ describe("codecell rlm run", () => {
     expect(drifted.code).toBe(1);
   });
 
+  test("takes no model from the environment that the policy does not allow", async () => {
+    await writeFile(join(cwd, "strict.policy.yaml"), "llm:\n  models: [openai/*]\n");
+    const chosen = { CODECELL_MODEL: model };
+    const refused = await rlm([], [...find, "--policy", "strict.policy.yaml"], chosen);
+    expect(refused.stderr).toContain(`the policy does not allow the model ${model}`);
+    expect([refused.code, refused.requests]).toEqual([4, []]);
+    const typed = await rlm([code("SUBMIT(code=1)")], [...find, "--policy", "strict.policy.yaml", "--model", model]);
+    expect(typed.stdout).toBe("code: 1\n");
+  });
+
   test("never spends more than the money cap, whatever the code asks for", async () => {
     const script: Script = ({ messages }) =>
       messages[0]?.text.startsWith("x")

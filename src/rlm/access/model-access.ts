@@ -71,7 +71,10 @@ export class ModelAccess {
       );
     }
     if (llm.models.length === 0) {
-      throw unavailable("the policy allows no model", "name the models under llm.models in the policy");
+      throw unavailable(
+        "the policy allows no model",
+        "name the models under llm.models in the policy; `codecell rlm run --model NAME` allows one for one run",
+      );
     }
     const access = new ModelAccess(policy, models, models.root);
     const both = [...new Set([access.root, access.sub])];

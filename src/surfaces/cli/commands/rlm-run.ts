@@ -81,7 +81,8 @@ export const rlmRunCommand: Command = {
       "converted to the type of its input.",
     "Keys come from the environment: ANTHROPIC_API_KEY or OPENAI_API_KEY, with ANTHROPIC_BASE_URL or OPENAI_BASE_URL for other servers. " +
       "They never enter the cell.",
-    "--model, CODECELL_MODEL and the --max flags change the policy for this run: they are yours, so they may also raise its limits.",
+    "--model, --sub-model and the --max flags change the policy for this run: you type them, so they may also raise its limits. " +
+      "CODECELL_MODEL and CODECELL_SUB_MODEL only choose among the models that the policy allows.",
     "Exit code: 0 outputs were submitted or extracted, 1 there are no outputs, 2 usage error, 3 refused by policy, 4 no model, key, price " +
       "or runner, 130 interrupted.",
   ],
@@ -122,7 +123,7 @@ async function runRlmCommand(argv: readonly string[], context: CommandContext): 
   using interruption = new Interruption(terminal);
   try {
     using logger = openCommandLogger(flags, terminal);
-    const rules = { persist: false, llm: llmOverride(flags, terminal.env), usesModels: true };
+    const rules = { persist: false, llm: llmOverride(flags), usesModels: true };
     await using codecell = await openForCommand(flags, context, logger, rules);
     const source = modelSource(terminal.env, modelChoice(flags, terminal));
     await using tape = await openTape(inDirectory(flags, terminal.cwd));
@@ -167,10 +168,9 @@ async function runRlmCommand(argv: readonly string[], context: CommandContext): 
 }
 
 /** The operator types the flags and could edit the policy as well. */
-function llmOverride(flags: Flags, env: CommandContext["terminal"]["env"]) {
-  const named = [flags.model ?? env.CODECELL_MODEL, flags["sub-model"] ?? env.CODECELL_SUB_MODEL];
+function llmOverride(flags: Flags) {
   return {
-    models: named.filter((name): name is string => name !== undefined && name !== ""),
+    models: [flags.model, flags["sub-model"]].filter((name): name is string => name !== undefined && name !== ""),
     ...(flags["max-usd"] === undefined ? {} : { usd: amount(flags, "max-usd") }),
     ...(flags["max-calls"] === undefined ? {} : { calls: count(flags, "max-calls") }),
     ...(flags["max-tokens"] === undefined ? {} : { tokens: count(flags, "max-tokens") }),

@@ -13,6 +13,9 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const launcher = process.env.CODECELL_BENCH_LAUNCHER ?? join(root, "bin", "codecell.js");
 const rounds = 15;
 
+/** Node parses the certificates of this variable at every start, which takes as long as the rest of the start. Most users do not set it. */
+const { NODE_EXTRA_CA_CERTS: certificates, ...environment } = process.env;
+
 /** Compares how long people wait for a command with bare Node and with `docker run`: whole processes, start to exit. */
 export async function cli() {
   const stateHome = await mkdtemp(join(tmpdir(), "codecell-bench-"));
@@ -20,6 +23,7 @@ export async function cli() {
   const here = process.env.DOCKER_HOST;
   const { engine, lacking, close } = await openDocker();
   if (here === undefined) delete process.env.DOCKER_HOST; // a private daemon must not change what `auto` chooses
+  if (certificates !== undefined) console.error("measured without NODE_EXTRA_CA_CERTS");
   if (!engine) console.error(`skipped the comparison with docker run: ${lacking}`);
   const program = (command, args, env) => () =>
     timed(() => finished(command, args, { XDG_STATE_HOME: stateHome, ...env }));
@@ -73,7 +77,7 @@ function rowsOf(figures) {
 async function finished(command, args, env) {
   const child = spawn(command, args, {
     cwd: root,
-    env: { ...process.env, ...env },
+    env: { ...environment, ...env },
     stdio: ["ignore", "ignore", "inherit"],
   });
   const [code] = await once(child, "exit");
@@ -94,7 +98,7 @@ async function waitForHolder(runtimeDir) {
 /** From the start of the server to its reply to `initialize`. */
 async function firstReply(stateHome) {
   const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "bench", version: "1" } };
-  const env = { ...process.env, XDG_STATE_HOME: stateHome };
+  const env = { ...environment, XDG_STATE_HOME: stateHome };
   const startedAt = performance.now();
   const child = spawn(process.execPath, [launcher, "mcp"], { env, stdio: ["pipe", "pipe", "inherit"] });
   child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })}\n`);

@@ -83,6 +83,7 @@ for _ in range(10):
     await using cells = await NetworkedCells.open(web.port, options);
     const first = await cells.codecell.openSession(); // starts the template and the proxy, which stay
     await run(first, fetching(web.port));
+    await first.usage(); // opens the counters of its control groups, which stay open
     const count = () => [descriptors(process.pid).length, descriptors(cells.proxy).length];
     const before = count();
     for (let round = 0; round < 3; round++) {

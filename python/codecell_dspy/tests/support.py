@@ -26,7 +26,7 @@ def missing() -> Optional[str]:
     """Why the tests cannot run here, or None."""
     if shutil.which(command()[0]) is None:
         return "there is no %s" % command()[0]
-    if not (ROOT / "dist/bundled/surfaces/cli/main.js").exists():
+    if not (ROOT / "dist/bundled/surfaces/cli/launch/launch.cjs").exists():
         return "codecell is not built (npm run build)"
     found = subprocess.run([*command(), "doctor", "--json"], capture_output=True, text=True, timeout=120, check=False)
     try:

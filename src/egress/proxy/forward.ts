@@ -10,6 +10,7 @@ import type { Exchange } from "./exchange.ts";
 import { headBytes, readForwardHead } from "./forward-head.ts";
 import { prepareRequest } from "./prepare-request.ts";
 import type { ProxyContext } from "./proxy-context.ts";
+import { farewellMs } from "./say-goodbye.ts";
 
 /** Forwards one HTTP request. Each is decided separately, because the next one on the connection may name another host. */
 export async function forwardRequest(
@@ -113,9 +114,23 @@ export function refuse(
 ): void {
   request.resume();
   if (answer.destroyed) return;
+  const body = Buffer.from(refusalBody(denial));
   answer.writeHead(status, reasonPhrase(denial.reason), {
-    "content-type": "text/plain; charset=utf-8",
+    ...{ "content-type": "text/plain; charset=utf-8", "content-length": body.length },
     connection: "close",
   });
-  answer.end(refusalBody(denial));
+  answer.write(body);
+  if (request.readableEnded) answer.end();
+  else endAfter(request, answer);
+}
+
+/** If the connection closed before the whole request has arrived, the OS would send a reset, and the client would lose the text. */
+function endAfter(request: IncomingMessage, answer: ServerResponse): void {
+  const timer = setTimeout(() => answer.end(), farewellMs);
+  const end = () => {
+    clearTimeout(timer);
+    answer.end();
+  };
+  request.once("end", end);
+  request.once("close", end);
 }

@@ -98,6 +98,22 @@ describe("a plain HTTP request", () => {
     expect(events).toMatchObject([{ type: "denied", host: "evil.example", port: 80, code: "not_named" }]);
   });
 
+  test("a client that sends its body after the refusal gets no reset", async () => {
+    const { client } = await openProxy({});
+    const socket = client();
+    const failures: unknown[] = [];
+    socket.on("error", (error) => failures.push(error));
+    socket.write("POST http://bad.example/ HTTP/1.1\r\nhost: bad.example\r\ncontent-length: 2\r\n\r\n");
+    const [first] = await once(socket, "data");
+    expect(String(first)).toContain("403");
+    const ended = once(socket, "end");
+    socket.write("x");
+    await new Promise(setImmediate);
+    socket.write("y");
+    await ended;
+    expect(failures).toEqual([]);
+  });
+
   test("every request on a keep-alive connection is checked separately", async () => {
     const { port, seen } = await mirror();
     const { exchange } = await openProxy({ allowlist: [`good.example:${port}`] });

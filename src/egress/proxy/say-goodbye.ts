@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 
-const farewellMs = 2_000;
+/** How long a client that was refused may take to read why. */
+export const farewellMs = 2_000;
 
 /** Sends the text and closes the connection, whether or not the client reads it. */
 export function sayGoodbye(client: Duplex, text: string | Buffer): void {

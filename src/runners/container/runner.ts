@@ -192,7 +192,12 @@ class ContainerRunner implements SandboxRunner {
     const runnerVersion = engineVersion(engine, facts.runtime);
     const receipt = enforcedReceipt(plan, { runner: this.name, runnerVersion, policyHash: spec.policyHash });
     if (image === undefined) throw policyRefused(this.name, plan);
-    const [home, mounts] = await Promise.all([this.#home(engine), resolveMounts(policy)]);
+    const opening = this.#home(engine);
+    const mounts = await resolveMounts(policy).catch(async (error: unknown) => {
+      await opening.catch(() => {}); // a runner that is disposed now would remove its directory while it is being filled
+      throw error;
+    });
+    const home = await opening;
     refuseNested(engine, mounts);
     const user = containerUser(engine, home.uids, mounts, spec.policyHash);
     const watched = policy.fs.workspace ?? workspace;

@@ -328,6 +328,9 @@ export class KernelClient implements Branch {
       case "call":
         this.#calls?.receive(message, body, this.#pending.get(message.id)?.kind === "run");
         return;
+      case "call.drop":
+        this.#calls?.drop(message.call);
+        return;
       case "call.credit":
         this.#calls?.grant(message.bytes);
         return;

@@ -59,6 +59,24 @@ test("the end of a run aborts its calls, and their answers are not sent", async 
   expect(sent).toEqual([]);
 });
 
+test("a call that the program no longer waits for is aborted, and its answer is not sent", async () => {
+  const reasons: unknown[] = [];
+  const { calls, call, sent } = opened(
+    ({ signal }) =>
+      new Promise((resolve) => {
+        signal.addEventListener("abort", () => {
+          reasons.push((signal.reason as Error).message);
+          resolve(Buffer.from("1"));
+        });
+      }),
+  );
+  call(1, "{}");
+  calls.drop(1);
+  calls.drop(2);
+  await new Promise(setImmediate);
+  expect([reasons, sent]).toEqual([["the program no longer waits for it"], []]);
+});
+
 test("a failure that is not meant for the program keeps its message on the host", async () => {
   const failures = [new Error("key sk-123 is wrong"), new GuestFailure("ValueError", "too far")];
   const { call, sent } = opened(() => Promise.reject(failures.shift()));

@@ -75,6 +75,12 @@ export class GuestCalls {
     this.#credit.grant(Math.min(bytes, answerWindowBytes));
   }
 
+  /** Ends one call: an interrupt ended it in the program, which goes on. */
+  drop(number: number): void {
+    const call = this.#open.get(number);
+    if (call) this.#close(number, call, "the program no longer waits for it");
+  }
+
   /** Ends the calls of a run: nobody waits for their answers. */
   endRun(run: number): void {
     for (const [number, call] of this.#open) {

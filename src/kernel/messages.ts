@@ -237,6 +237,8 @@ export const cellMessage = z.discriminatedUnion("t", [
   z.object({ t: z.literal("credit"), id, bytes: count }),
   /** run `id` calls a function of the host; the body is JSON, possibly in pieces: the first one has the name and the full size */
   z.object({ t: z.literal("call"), id, call: count, name: text.max(64).optional(), size: count.optional() }),
+  /** the program no longer waits for the answer to this call */
+  z.object({ t: z.literal("call.drop"), id, call: count }),
   /** the interpreter is ready for this many more bytes of answers */
   z.object({ t: z.literal("call.credit"), bytes: count }),
   /** a program has connected to its proxy */

@@ -247,6 +247,9 @@ class Branch:
         elif kind == "call":
             if self.calls is not None:
                 self.calls.on_call(header, body)
+        elif kind == "call.drop":
+            if self.calls is not None and active is not None and active.is_run:
+                self.calls.on_drop(header.get("call"))
         elif kind == "parked":
             self.copier.on_parked(header)
         elif kind == "copied":

@@ -54,6 +54,15 @@ class GuestCalls:
             self.open[number] -= len(body)
             self.tell({"t": "call", "call": number}, body)
 
+    def on_drop(self, number):
+        """The program no longer waits for this answer, because an interrupt or a signal handler ended the call."""
+        if not claims.is_whole(number) or self.open.pop(number, None) is None:
+            return
+        self.answers.pop(number, None)
+        self.tell({"t": "call.drop", "call": number}, b"")
+        if not self.open:
+            self.resume()
+
     def tell(self, header, body):
         header["id"] = self.branch.active.id
         self.branch.tell(header, body)

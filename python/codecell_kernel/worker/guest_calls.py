@@ -98,6 +98,12 @@ class GuestCalls:
                 self.waiting[number] = waiting
             self.send(number, name, data)
             return self.answer(number, waiting, is_main)
+        except HostError:
+            raise
+        except BaseException:
+            if number is not None:
+                self.worker.send({"t": "call.drop", "call": number})  # an interrupt: nobody waits for the answer any more
+            raise
         finally:
             with self.guard:
                 self.waiting.pop(number, None)

@@ -25,6 +25,15 @@ class WasmCalls:
         self.kernel.send(dict(header, name=name, size=len(view)), view[:PIECE])
         for at in range(PIECE, len(view), PIECE):
             self.kernel.send(header, view[at : at + PIECE])
+        try:
+            return self.answer(number)
+        except HostError:
+            raise
+        except BaseException:
+            self.kernel.send({"t": "call.drop", "id": header["id"], "call": number})  # nobody waits any more
+            raise
+
+    def answer(self, number):
         missing, pieces = None, []
         while True:
             answer = self.kernel.next_answer()

@@ -35,6 +35,13 @@ export class OpenCalls {
     return { t: "call", id: run, call };
   }
 
+  /** The program no longer waits for this answer. Returns whether the call was open. */
+  dropped(call: unknown): call is number {
+    if (typeof call !== "number" || !this.#open.delete(call)) return false;
+    this.#answers.delete(call);
+    return true;
+  }
+
   /** Notes an answer of the host, or a piece of one. */
   answered(header: Header, bodyBytes: number): void {
     const call = header.call as number;

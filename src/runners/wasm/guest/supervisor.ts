@@ -292,6 +292,7 @@ export class Supervisor {
     else if (header.id !== request.id) return;
     else if (header.t === "noticed") active.hasNoticed = true;
     else if (header.t === "call" && request.kind === "run") this.#onCall(active, header, body);
+    else if (header.t === "call.drop" && request.kind === "run") this.#onDrop(active, header.call);
     else if (header.t === "display" && request.kind === "run") this.#channel.send(header, body);
     else if (header.t === "data" && request.kind !== "run") this.#channel.send({ t: "data", id: request.id }, body);
     else if (header.t === "done" && request.kind === "run") {
@@ -308,6 +309,12 @@ export class Supervisor {
     if (call === undefined) return;
     timer?.pause();
     this.#channel.send(call, body);
+  }
+
+  #onDrop({ request: { id }, timer }: Active, call: unknown): void {
+    if (!this.#calls.dropped(call)) return;
+    this.#channel.send({ t: "call.drop", id, call });
+    if (this.#calls.size === 0) timer?.resume();
   }
 
   #onStarted(header: Readonly<Record<string, unknown>>): void {

@@ -20,7 +20,7 @@ const ping = { jsonrpc: "2.0", id: 3, method: "ping" };
 const last = { jsonrpc: "2.0", id: "last", method: "resources/templates/list" };
 const end = { ...last, id: "end" };
 
-const facts = { ...strictestFacts, hosts: ["pypi.org"], python: { version: "3.11.2", packages: ["numpy"] } };
+const facts = { ...strictestFacts, hosts: ["packages.example"], python: { version: "3.11.2", packages: ["numpy"] } };
 const wide = { facts, effects: { writesHost: true, reachesNetwork: true } };
 const strict = { facts: strictestFacts, effects: { writesHost: false, reachesNetwork: false } };
 

@@ -1,37 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { type ClientScript, scriptedLmClient } from "../../../test/fakes/scripted-lm-client.ts";
+import { ask, price, setUp } from "../../../test/fakes/scripted-gateway.ts";
+import type { ClientScript } from "../../../test/fakes/scripted-lm-client.ts";
 import { aborted } from "../../lib/aborted.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { Semaphore } from "../../lib/semaphore.ts";
-import { Budget, type BudgetOptions } from "../budget/budget.ts";
-import type { LmRequest } from "../client.ts";
 import { failureError } from "../clients/failure.ts";
 import { worstCase } from "../money/prices.ts";
 import { noUsage } from "../usage.ts";
-import type { LmCallEvent } from "./call-event.ts";
-import { type CallOptions, type GatewayOptions, LmGateway } from "./gateway.ts";
 
-const price = { input: 2, output: 10, cacheRead: 0.1, cacheWrite: 2.5 };
-const ask = (text: string, more: Partial<LmRequest> = {}): LmRequest => ({
-  ...{ model: "m", messages: [{ role: "user", text }], maxTokens: 100, ...more },
-});
 const overloaded = failureError("overloaded", { reason: "overloaded", isRetryable: true, mayBeCharged: false });
 const timeout = failureError("timeout", { reason: "timeout", isRetryable: true, mayBeCharged: true });
 const rejected = failureError("rejected", { reason: "rejected", isRetryable: false, mayBeCharged: false });
-const noWaiting = { random: () => 0.5, sleep: async () => {} };
-
-function setUp(script: ClientScript, options: Partial<GatewayOptions & BudgetOptions> = {}) {
-  const client = scriptedLmClient(script);
-  const events: LmCallEvent[] = [];
-  const { caps = {}, finalReserve = {}, ...rest } = options;
-  const gateway = new LmGateway({
-    ...{ clientFor: () => client, prices: { m: price }, timer: noWaiting, onCall: (event) => void events.push(event) },
-    ...rest,
-  });
-  const budget = new Budget({ caps, finalReserve });
-  const call = { budget, signal: new AbortController().signal, purpose: "sub", parent: "run-1" } satisfies CallOptions;
-  return { client, gateway, budget, events, call };
-}
 
 describe("a call through the gateway", () => {
   test("is answered, settled at what it really cost, and reported once", async () => {

@@ -10,7 +10,7 @@ from _signal import SIG_BLOCK, SIG_SETMASK, pthread_sigmask, valid_signals
 from _thread import allocate_lock, get_ident
 
 from .descriptors import receive_descriptors
-from .guest_functions import GuestFunctions, HostError, failure
+from .guest_functions import Answer, GuestFunctions, HostError
 
 PIECE = 128 << 10
 MAX_ARGUMENT_BYTES = 16 << 20
@@ -97,7 +97,7 @@ class GuestCalls:
                 number = self.latest
                 self.waiting[number] = waiting
             self.send(number, name, data)
-            return self.answer(number, waiting, is_main)
+            return self.answer(waiting, is_main)
         except HostError:
             raise
         except BaseException:
@@ -139,21 +139,16 @@ class GuestCalls:
         for at in range(PIECE, len(view), PIECE):
             self.worker.send({"t": "call", "call": number}, view[at : at + PIECE])
 
-    def answer(self, number, waiting, is_main):
-        missing, pieces = None, []
+    def answer(self, waiting, is_main):
+        answer = Answer()
         while True:
             header, body = self.next_for(waiting, is_main)
             if header["t"] == "fork":
                 self.fork(header, waiting)
                 continue
-            if missing is None:
-                if not header["ok"]:
-                    raise failure(header["error"])
-                missing = header["size"]
-            pieces.append(body)
-            missing -= len(body)
-            if missing <= 0:
-                return b"".join(pieces)
+            whole = answer.add(header, body)
+            if whole is not None:
+                return whole
 
     # ---------------------------------------------------------------- who reads the pipe
 

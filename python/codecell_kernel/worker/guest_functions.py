@@ -206,6 +206,24 @@ def with_failures(value):
     return LmFailure("[ERROR] " + value["error"]) if "error" in value else value["text"]
 
 
+class Answer:
+    """An answer that arrives in pieces. The first one says whether it is one, and how long it is."""
+
+    def __init__(self):
+        self.missing = None
+        self.pieces = []
+
+    def add(self, header, body):
+        """The whole answer once it is complete, else None. Raises HostError if the call failed."""
+        if self.missing is None:
+            if not header["ok"]:
+                raise failure(header["error"])
+            self.missing = header["size"]
+        self.pieces.append(body)
+        self.missing -= len(body)
+        return b"".join(self.pieces) if self.missing <= 0 else None
+
+
 def failure(error):
     """The exception for an answer that is not ok."""
     named = str(error.get("type", "HostError"))

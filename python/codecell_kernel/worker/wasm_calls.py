@@ -1,7 +1,7 @@
 """Calls to the host on Pyodide: there are no threads, so the interpreter waits for each answer."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 from ..shared.lean_json import loads
-from .guest_functions import GuestFunctions, HostError, failure
+from .guest_functions import Answer, GuestFunctions, HostError
 
 PIECE = 256 << 10
 MAX_ARGUMENT_BYTES = 16 << 20
@@ -34,19 +34,14 @@ class WasmCalls:
             raise
 
     def answer(self, number):
-        missing, pieces = None, []
+        answer = Answer()
         while True:
-            answer = self.kernel.next_answer()
-            if answer is None:
+            piece = self.kernel.next_answer()
+            if piece is None:
                 continue  # nothing arrived in a short time: an interrupt is raised here
-            header, body = loads(answer[0]), answer[1].to_bytes()
+            header = loads(piece[0])
             if header["call"] != number:
                 continue  # an interrupted call did not wait for it
-            if missing is None:
-                if not header["ok"]:
-                    raise failure(header["error"])
-                missing = header["size"]
-            pieces.append(body)
-            missing -= len(body)
-            if missing <= 0:
-                return b"".join(pieces)
+            whole = answer.add(header, piece[1].to_bytes())
+            if whole is not None:
+                return whole

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { versionOf } from "./installed.ts";
 
 const clients = [
-  "@anthropic-ai/claude-code",
+  "@anthropic-ai/claude-agent-sdk",
   "@modelcontextprotocol/conformance",
   "@modelcontextprotocol/inspector",
   "@modelcontextprotocol/sdk",

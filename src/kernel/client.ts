@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import { CodecellError } from "../lib/errors.ts";
+import { variablesAsAfter } from "../lib/variables-as-after.ts";
 import { defaultLanguage, type Language } from "../policy/languages.ts";
 import { CellFiles } from "./cell-files.ts";
 import { type Branch, type ConnectionOptions, KernelConnection, type KernelInfo } from "./connection.ts";
@@ -18,6 +19,7 @@ import {
   type Variable,
   variableList,
 } from "./messages.ts";
+import { RunNumbers } from "./run-numbers.ts";
 import { type StdinSource, sendStdin } from "./stdin.ts";
 
 /** The id of a rehearsal. The kernel recognizes it by this number. */
@@ -114,6 +116,8 @@ export class KernelClient implements Branch {
   readonly #branch: number;
   readonly #pending = new Map<number, Pending>();
   readonly #events: InterpreterEvents;
+  /** translates its run ids into the session's numbers */
+  readonly numbers = new RunNumbers();
   #runs: number;
   #stateRun: number | undefined;
   #requests = firstRequestId;
@@ -297,7 +301,7 @@ export class KernelClient implements Branch {
     switch (message.t) {
       case "lost":
         this.wentBackTo(message.recoveredTo);
-        this.#events.onLost?.(message);
+        this.#events.onLost?.(this.#told(message));
         return;
       case "gone":
         this.#events.onGone?.(message.name);
@@ -396,7 +400,16 @@ export class KernelClient implements Branch {
     pending.credit?.close();
     this.#calls?.endRun(message.id);
     pending.handlers.onEnd?.();
-    pending.resolve(message);
+    pending.resolve(message.recoveredTo === undefined ? message : this.#told(message));
+  }
+
+  /** What is left after a crash, in the session's numbers: those of the cell mean nothing to the session's callers. */
+  #told<Message extends { readonly recoveredTo?: number | undefined; readonly notes: readonly string[] }>(
+    message: Message,
+  ): Message {
+    if (message.recoveredTo === undefined) return message;
+    const recoveredTo = this.numbers.ofSession(message.recoveredTo);
+    return { ...message, recoveredTo, notes: [...message.notes, variablesAsAfter(recoveredTo)] };
   }
 
   #onData(id: number, body: Uint8Array): void {
@@ -420,7 +433,10 @@ export class KernelClient implements Branch {
       return;
     }
     const code = message.code === "timeout" ? "expression_failed" : (message.code ?? "internal");
-    pending.reject(new CodecellError(code, message.message ?? "the kernel gave no reason"));
+    const left =
+      message.recoveredTo === undefined ? [] : [variablesAsAfter(this.numbers.ofSession(message.recoveredTo))];
+    const reason = message.message ?? "the kernel gave no reason";
+    pending.reject(new CodecellError(code, [reason, ...left].join("; ")));
   }
 
   #assertAlive(): void {

@@ -63,7 +63,7 @@ const outcomes: readonly Outcome[] = [
     name: "memory",
     calls: [() => python("print('start', flush=True)\nx = []\nwhile True: x.append(bytearray(10_000_000))")],
     shows: [
-      /^status: out_of_memory · N ms · variables (?:as after run \d+|are lost)\n\[notes\]\n- memory limit 512MiB \(proc\.memory\), peak \d+MiB: work on the data in parts\n[\s\S]*\[stdout\]\nstart$/,
+      /^status: out_of_memory · N ms · variables (?:as after run \d+|as before the first run)\n\[notes\]\n- memory limit 512MiB \(proc\.memory\), peak \d+MiB: work on the data in parts\n[\s\S]*\[stdout\]\nstart$/,
     ],
     tokens: 59,
   },

@@ -43,6 +43,17 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     return { manager, session };
   };
 
+  test("counts its runs over all processes, also where it tells what a crash left", async () => {
+    const { manager } = await begun();
+    const session = await (await restart(manager)).get("kept");
+    const crash = "import os\nos._exit(1)";
+    expect(await runIn(session, crash)).toMatchObject({
+      ...{ id: 2, status: "crashed", state: "recovered", recoveredTo: 1 },
+      notes: expect.arrayContaining(["variables are as they were after run 1"]),
+    });
+    expect(await runIn(session, "x")).toMatchObject({ id: 3, value: "[1, 2]" });
+  });
+
   test("is restored with variables, files and history, and names what is missing", async () => {
     const { manager } = await begun();
     const next = await restart(manager);

@@ -57,11 +57,11 @@ class Ledger {
       const mark = /as they were at checkpoint/.test(text);
       if (back) this.#expected = this.#after.get(Number(back[1]));
       else if (mark) this.#expected = this.marked;
-      else if (/interpreter is fresh|without them|without its variables/.test(text)) this.#expected = undefined;
+      else if (/is fresh|before the first run|without them|without its variables/.test(text)) this.#expected = undefined;
     }
   }
 
-  /** Run numbers start again in a new cell. */
+  /** A new cell knows no state of the one before it. */
   newCell(): void {
     this.#after.clear();
   }

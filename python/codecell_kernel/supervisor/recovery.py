@@ -60,7 +60,7 @@ class Recovery:
 
     def report(self, active, status, state, back_to):
         branch = self.branch
-        notes = [cause(status), *self.what_is_left(state, back_to)]
+        notes = [cause(status), *self.what_is_left(state)]
         extra = {} if back_to is None else {"recoveredTo": back_to}
         if active is None:
             branch.tell(dict({"t": "lost", "state": state, "notes": notes}, **extra))
@@ -76,16 +76,13 @@ class Recovery:
             code = "timeout" if active.ending == "timeout" else "cell_lost"
             branch.tell(active.reply(ok=False, code=code, message="; ".join(notes), state=state, **extra))
 
-    def what_is_left(self, state, back_to):
+    def what_is_left(self, state):
         if self.idle_reason is not None:
             yield self.idle_reason
             self.idle_reason = None
         if state == "recovered" and self.branch.holds_values:
-            yield "variables are as they were " + ("after run %d" % back_to if back_to else "before the first run")
-            yield NOT_BACK
-        elif state == "recovered":
-            yield "the interpreter is fresh"
-        else:
+            yield NOT_BACK  # the host names the run, by the session's number
+        elif state == "lost":
             yield "there was no copy of the state: the interpreter is fresh"
 
 

@@ -4,6 +4,7 @@ import { cutMiddle, longestMarker } from "./cut-middle.ts";
 import { outputText } from "./output-text.ts";
 import { readableText } from "./readable-text.ts";
 import { shareBudget } from "./share-budget.ts";
+import { stateLeft } from "./state-left.ts";
 
 /** The maximum length of a shaped text. */
 export interface ShapeBudget {
@@ -199,8 +200,7 @@ function endingLine(result: RunResult): string {
     `status: ${result.status}`,
     ...(result.exitCode ? [`exit code ${result.exitCode}`] : []),
     `${Math.round(result.durationMs)} ms`,
-    ...(result.state === "recovered" ? [`variables as after run ${result.recoveredTo ?? "?"}`] : []),
-    ...(result.state === "lost" ? ["variables are lost"] : []),
+    ...stateLeft(result),
     ...(result.truncated && !isExplained ? ["truncated by the run's output limit"] : []),
   ];
   return parts.join(" · ");

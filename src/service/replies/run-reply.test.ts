@@ -76,7 +76,8 @@ test("a stopped run names the line that was running, and what became of the vari
     endedReply(fakeResult({ exitCode: undefined, ...facts }), identity, newSandbox()).text?.split("\n")[0];
   expect(text({ status: "timeout", stoppedAtLine: 4 })).toContain("status: timeout · 12 ms · stopped at line 4");
   expect(text({ status: "crashed", state: "recovered", recoveredTo: 3 })).toContain("variables as after run 3");
-  expect(text({ status: "out_of_memory", state: "recovered", recoveredTo: 0 })).toContain("variables are lost");
+  expect(text({ status: "out_of_memory", state: "recovered", recoveredTo: 0 })).toContain("as before the first run");
+  expect(text({ status: "crashed", state: "lost" })).toContain("variables are lost");
 });
 
 test("a run reply links every artifact and shows every image", () => {

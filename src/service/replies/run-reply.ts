@@ -1,3 +1,4 @@
+import { variablesAsAfter } from "../../lib/variables-as-after.ts";
 import type { RunResult } from "../../sessions/runs/run.ts";
 import { renderShaped, shapeResult, shapeStreams } from "../output/shape-output.ts";
 import type { StillRunning } from "../runs/run-registry.ts";
@@ -93,7 +94,6 @@ function printed({ stdout, stderr }: PrintedText): PrintedText {
 
 /** What the status and the state of a result say already. */
 function isTold(note: string, { status, state, recoveredTo }: RunResult): boolean {
-  if (note === `variables are as they were after run ${recoveredTo}`) return state === "recovered";
-  if (note === "the interpreter is fresh") return state === "recovered" && !recoveredTo;
+  if (state === "recovered" && note === variablesAsAfter(recoveredTo ?? 0)) return true;
   return status === "out_of_memory" && note === "the interpreter was killed by signal 9";
 }

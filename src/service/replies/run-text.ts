@@ -1,5 +1,6 @@
 import type { RunResult } from "../../sessions/runs/run.ts";
 import { renderShaped, type ShapedResult } from "../output/shape-output.ts";
+import { stateLeft } from "../output/state-left.ts";
 import type { ToolRun } from "../wire/tool-run.ts";
 import { shownName } from "./artifact-uri.ts";
 
@@ -24,14 +25,13 @@ export function endedText({ result, shaped, artifacts, isContinued, session }: R
 }
 
 function endingOf(result: RunResult, isContinued: boolean): string {
-  const { status, error, exitCode, durationMs, stoppedAtLine, state, recoveredTo } = result;
+  const { status, error, exitCode, durationMs, stoppedAtLine } = result;
   return [
     `status: ${status}`,
     ...(exitCode && !error ? [`exit code ${exitCode}`] : []),
     `${Math.round(durationMs)} ms`,
     ...(stoppedAtLine === undefined || status === "ok" ? [] : [`stopped at line ${stoppedAtLine}`]),
-    ...(state === "recovered" && recoveredTo ? [`variables as after run ${recoveredTo}`] : []),
-    ...(state === "lost" || (state === "recovered" && !recoveredTo) ? ["variables are lost"] : []),
+    ...stateLeft(result),
     ...(isContinued ? ["output since the last look"] : []),
   ].join(" · ");
 }

@@ -37,7 +37,10 @@ export interface RunningSession {
 
 /** A run that is running. */
 export interface RunCourse {
+  /** in its cell */
   readonly id: number;
+  /** in its session */
+  readonly number: number;
   readonly output: RunOutput;
   interrupt(): void;
   readonly timeoutMs: number;

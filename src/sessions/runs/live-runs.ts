@@ -4,7 +4,6 @@ import { defaultLanguage } from "../../policy/languages.ts";
 import { finishRun, type RunningSession } from "./finish-run.ts";
 import type { RunProgress, RunResult } from "./run.ts";
 import type { RunAudit } from "./run-audit.ts";
-import { RunNumbers } from "./run-numbers.ts";
 import type { LiveRunOptions } from "./run-options.ts";
 import { RunOutput } from "./run-output.ts";
 import { programOf } from "./run-program.ts";
@@ -25,7 +24,6 @@ export class LiveRuns {
   readonly #session: RunningSession;
   readonly #kernel: KernelClient;
   readonly #audit: RunAudit | undefined;
-  readonly #numbers = new RunNumbers();
   #active: ActiveRun | undefined;
 
   constructor(session: RunningSession, kernel: KernelClient, audit: RunAudit | undefined) {
@@ -41,16 +39,16 @@ export class LiveRuns {
   /** The session's run whose final state the interpreter has. Undefined: a crash lost everything. */
   get stateRun(): number | undefined {
     const { stateRun } = this.#kernel;
-    return stateRun === undefined ? undefined : this.#numbers.ofSession(stateRun);
+    return stateRun === undefined ? undefined : this.#kernel.numbers.ofSession(stateRun);
   }
 
   numberOf(id: number): number {
-    return this.#numbers.ofSession(id);
+    return this.#kernel.numbers.ofSession(id);
   }
 
   /** The cell starts with the variables of this run of the session. */
   startsAfter(run: number): void {
-    this.#numbers.startsAfter(run);
+    this.#kernel.numbers.startsAfter(run);
   }
 
   /** Sends the code to the kernel. `number` is the session's: a restored session keeps counting, while its cell starts at 1. */
@@ -77,7 +75,7 @@ export class LiveRuns {
     };
     const begin = () => {
       interpreter.recovery?.beforeRun();
-      this.#numbers.note(id, number);
+      this.#kernel.numbers.note(id, number);
       cell.runStarts();
       const { done } = this.#kernel.run(
         { language, code, timeoutMs, outputBytes, ...around },
@@ -99,7 +97,7 @@ export class LiveRuns {
       const signal = options.signal ? { signal: options.signal } : {};
       const limit = options.outputBytes === undefined ? {} : { outputBytes };
       const waitedMs = () => Math.min(hostWaitMs, this.#kernel.hostWaitedMs);
-      const course = { id, output, interrupt, timeoutMs, waitedMs, started, lost, drop, ...signal, ...limit };
+      const course = { id, number, output, interrupt, timeoutMs, waitedMs, started, lost, drop, ...signal, ...limit };
       return finishRun(this.#session, course, done);
     };
     const { runner, policyHash: policy } = cell.receipt;

@@ -24,13 +24,13 @@ export interface RunFindings {
 
 /** The result of a run, from what the cell says and what the host found. */
 export function runResult(
-  { id, output }: { readonly id: number; readonly output: RunOutput },
+  { number, output }: { readonly number: number; readonly output: RunOutput },
   done: DoneMessage,
   findings: RunFindings,
 ): RunResult {
   const { status, durationMs, lost, artifacts, leftOut, egress, receipt } = findings;
   return {
-    id,
+    id: number,
     status,
     state: done.state,
     exitCode: done.exitCode,

@@ -41,6 +41,7 @@ export interface RunUsage {
 
 /** How a run ended, and everything it produced. */
 export interface RunResult {
+  /** its number in the session, as the history counts */
   readonly id: number;
   readonly status: RunStatus;
   /** what is left of the interpreter's state after this run */

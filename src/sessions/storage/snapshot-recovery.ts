@@ -1,5 +1,6 @@
 import type { KernelClient } from "../../kernel/client.ts";
 import { messageOf } from "../../lib/errors.ts";
+import { variablesAsAfter } from "../../lib/variables-as-after.ts";
 import { readManifest } from "./snapshot-manifest.ts";
 
 const maxBytes = 32 * 1024 * 1024;
@@ -95,7 +96,11 @@ export class SnapshotRecovery {
       this.#isStale = false;
       const missing = [...skipped, ...failed];
       const later = isLate ? [`Later changes were not kept: ${this.#reason}.`] : [];
-      return { run, notes: [cameBack(this.#kept), ...later, ...(missing.length > 0 ? [didNot(missing)] : [])] };
+      const number = this.#kernel.numbers.ofSession(run);
+      return {
+        run: number,
+        notes: [cameBack(data !== undefined, number), ...later, ...(missing.length > 0 ? [didNot(missing)] : [])],
+      };
     } catch (error) {
       return this.#giveUp(`The snapshot of its variables could not be read: ${messageOf(error)}.`);
     } finally {
@@ -162,10 +167,10 @@ export class SnapshotRecovery {
   }
 }
 
-function cameBack({ run, data }: Kept): string {
-  return data === undefined
-    ? "There were no earlier variables to restore; files were not restored."
-    : `Its variables are as they were after run ${run}, restored from a snapshot; files were not restored.`;
+function cameBack(hadAny: boolean, run: number): string {
+  return hadAny
+    ? `Its ${variablesAsAfter(run)}, restored from a snapshot; files were not restored.`
+    : "There were no earlier variables to restore; files were not restored.";
 }
 
 function didNot(missing: readonly { name: string; reason: string }[]): string {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { once } from "../lib/once.ts";
 import { durationUnits, sizeUnits } from "./format-units.ts";
 
 /** Other spellings of units, in lower case, for suggestions. */
@@ -14,9 +15,9 @@ const durationAliases: Record<string, string> = {
 };
 
 /** A size as people write it (`2GiB`, `512MiB`, `100KB`), in bytes. */
-export const size = unit("size", sizeUnits, "2GiB, 512MiB or 100KB");
+export const size = once(() => unit("size", sizeUnits, "2GiB, 512MiB or 100KB"));
 /** A duration as people write it (`30s`, `1.5m`, `250ms`), in milliseconds. */
-export const duration = unit("duration", durationUnits, "30s, 5m or 250ms");
+export const duration = once(() => unit("duration", durationUnits, "30s, 5m or 250ms"));
 
 function unit(what: string, units: Record<string, number>, examples: string) {
   const expected = `expected a ${what} such as ${examples}`;

@@ -13,8 +13,8 @@ export const liveChangeSchema = z.strictObject({
       connections: shape.connections.nullable(),
       requests: shape.requests.nullable(),
       // not converted to bytes: requests are stored as they were written
-      sent: netRules.sent.in.optional().nullable(),
-      received: netRules.received.in.optional().nullable(),
+      sent: netRules().sent.in.optional().nullable(),
+      received: netRules().received.in.optional().nullable(),
     })
     .describe("each rule as in a policy file; null: undo earlier changes to it; absent: leave it as it is"),
 });

@@ -19,7 +19,7 @@ export const liveRules: ReadonlySet<PolicyFieldName> = new Set(
   Object.keys(live).map((name) => `net.${name}` as PolicyFieldName),
 );
 
-const makeLiveNet = () => z.strictObject(netRules).pick(live).partial();
+const makeLiveNet = () => z.strictObject(netRules()).pick(live).partial();
 type LiveNet = z.input<ReturnType<typeof makeLiveNet>>;
 
 const cache: { liveNet?: ReturnType<typeof makeLiveNet> } = {};

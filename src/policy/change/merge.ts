@@ -1,9 +1,10 @@
 import { CodecellError } from "../../lib/errors.ts";
 import { inconsistencies } from "../consistency.ts";
 import { checkPolicy } from "../file/check-policy.ts";
+import { copyPlain } from "../file/plain-copy.ts";
 import { policyInvalid, rulePath } from "../file/problem.ts";
 import { type PolicyFieldName, showRule } from "../rules.ts";
-import { overrideSchema, type Policy, type PolicyOverride, type PolicyPatch } from "../schema.ts";
+import { overrideSchema, type Policy, type PolicyOverride, type PolicyPatch, runnerNames } from "../schema.ts";
 import { mergeRules } from "./merge-rules.ts";
 
 /** Who requests a change: the program that embeds codecell, a caller of its service, or the model whose code runs. */
@@ -82,11 +83,28 @@ export function settlePolicy(base: Policy, override: PolicyOverride, authority: 
 }
 
 function parseOverride(override: unknown): PolicyPatch {
-  const checked = checkPolicy(overrideSchema, override, ["overrides", "ceiling"], {});
+  const named = onlyRunner(override);
+  if (named) return named;
+  const checked = checkPolicy(overrideSchema(), override, ["overrides", "ceiling"], {});
   if ("value" in checked) return checked.value;
   throw policyInvalid(
     checked.problems.map(({ path, message, suggestion }) => ({ rule: rulePath(path.slice(2)), message, suggestion })),
   );
+}
+
+/** `--runner` alone needs no schema, which takes long to build. Looks at a copy, because an object can run code when it is read. */
+export function onlyRunner(override: unknown): PolicyPatch | undefined {
+  const { value, problems } = copyPlain(override);
+  const isolation = problems.length === 0 ? onlyValue(value, "isolation") : undefined;
+  const runner = onlyValue(isolation, "runner");
+  const known = (["auto", ...runnerNames] as const).find((name) => name === runner);
+  return known === undefined ? undefined : { isolation: { runner: known } };
+}
+
+function onlyValue(object: unknown, key: string): unknown {
+  if (typeof object !== "object" || object === null) return undefined;
+  const keys = Object.keys(object);
+  return keys.length === 1 && keys[0] === key ? (object as Record<string, unknown>)[key] : undefined;
 }
 
 function limitOf(base: Policy, field: PolicyFieldName, authority: Authority): string {

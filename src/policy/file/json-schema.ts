@@ -15,7 +15,7 @@ export interface JsonSchema {
 
 /** The JSON Schema (draft 2020-12) of `sandbox.policy.yaml`, for editors. */
 export function policyJsonSchema(): JsonSchema {
-  const { $schema, ...schema } = z.toJSONSchema(policySchema, { io: "input", target: "draft-2020-12" });
+  const { $schema, ...schema } = z.toJSONSchema(policySchema(), { io: "input", target: "draft-2020-12" });
   const title = "codecell policy";
   const description = "What code in a cell may do. The empty policy is the strictest.";
   return { $schema, title, description, ...schema } as JsonSchema;

@@ -1,13 +1,16 @@
 import { z } from "zod";
+import { once } from "../../lib/once.ts";
 import { starCovers, starMatches } from "./star-glob.ts";
 
 const expected = "expected a model such as anthropic/claude-sonnet-4-5, anthropic/* or gpt-5*";
 
 /** A model, or a glob of models, as `llm.models` names it. */
-export const modelGlob = z
-  .string(expected)
-  .max(200, "at most 200 characters")
-  .regex(/^[A-Za-z0-9*][A-Za-z0-9._:@+*/-]*$/, expected);
+export const modelGlob = once(() =>
+  z
+    .string(expected)
+    .max(200, "at most 200 characters")
+    .regex(/^[A-Za-z0-9*][A-Za-z0-9._:@+*/-]*$/, expected),
+);
 
 /**
  * The name of a model with its provider. Names without one go to Anthropic if they start with `claude`, and to the

@@ -1,13 +1,16 @@
 import { z } from "zod";
+import { once } from "../../lib/once.ts";
 import { starCovers, starMatches } from "./star-glob.ts";
 
 const expected = "expected a server and a tool such as github/search_issues or docs/*";
 
 /** A tool of another MCP server, or a glob of such tools, as `tools.allow` names it. */
-export const toolGlob = z
-  .string(expected)
-  .max(256, "at most 256 characters")
-  .regex(/^[A-Za-z0-9_.*-]{1,64}\/[A-Za-z0-9_.:*/-]{1,128}$/, expected);
+export const toolGlob = once(() =>
+  z
+    .string(expected)
+    .max(256, "at most 256 characters")
+    .regex(/^[A-Za-z0-9_.*-]{1,64}\/[A-Za-z0-9_.:*/-]{1,128}$/, expected),
+);
 
 /** A tool as its server lists it. */
 export interface ListedTool {

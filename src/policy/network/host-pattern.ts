@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { once } from "../../lib/once.ts";
 import { asciiName, readableName } from "./ascii-name.ts";
 
 const label = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
@@ -14,20 +15,22 @@ const expected = "expected a host in lower case such as packages.example, *.exam
  * Lower case, and converted to punycode by the parser, so that each host has one spelling. The last label needs a letter:
  * without one it would be an IP address.
  */
-export const hostPattern = z
-  .string("expected a host such as packages.example")
-  .max(260, "at most 260 characters")
-  .regex(written, { message: expected, abort: true })
-  .refine((text) => Number(text.split(":")[1] ?? 443) <= 65_535, { message: "a port is at most 65535", abort: true })
-  .transform((text, context) => {
-    const [name = "", port] = text.replace(/^\*\./, "").split(":");
-    const ascii = asciiName(name.normalize("NFC"));
-    const entry = `${text.startsWith("*.") ? "*." : ""}${ascii}${port === undefined ? "" : `:${port}`}`;
-    if (ascii !== undefined && pattern.test(entry)) return entry;
-    const message = ascii === undefined ? "programs convert this name differently; write it in punycode" : expected;
-    context.addIssue({ code: "custom", message });
-    return z.NEVER;
-  });
+export const hostPattern = once(() =>
+  z
+    .string("expected a host such as packages.example")
+    .max(260, "at most 260 characters")
+    .regex(written, { message: expected, abort: true })
+    .refine((text) => Number(text.split(":")[1] ?? 443) <= 65_535, { message: "a port is at most 65535", abort: true })
+    .transform((text, context) => {
+      const [name = "", port] = text.replace(/^\*\./, "").split(":");
+      const ascii = asciiName(name.normalize("NFC"));
+      const entry = `${text.startsWith("*.") ? "*." : ""}${ascii}${port === undefined ? "" : `:${port}`}`;
+      if (ascii !== undefined && pattern.test(entry)) return entry;
+      const message = ascii === undefined ? "programs convert this name differently; write it in punycode" : expected;
+      context.addIssue({ code: "custom", message });
+      return z.NEVER;
+    }),
+);
 
 /** The pattern, with its Unicode form in parentheses if that differs. */
 export function showHostPattern(entry: string): string {

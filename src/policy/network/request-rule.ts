@@ -1,33 +1,36 @@
 import { z } from "zod";
+import { once } from "../../lib/once.ts";
 import { hostPattern, restrictionCovers } from "./host-pattern.ts";
 
-const method = z.string().regex(/^[A-Z][A-Z-]{0,31}$/, "expected a method in upper case such as GET");
+export const requestRule = once(() => {
+  const method = z.string().regex(/^[A-Z][A-Z-]{0,31}$/, "expected a method in upper case such as GET");
 
-/** Literal segments, `*` within a segment and `**` for any number of segments. */
-const pathPattern = z
-  .string("expected a path such as /v1/**")
-  .max(512, "at most 512 characters")
-  .regex(/^\/[A-Za-z0-9\-._~!$&'()*+,=:@%/]*$/, "expected a path such as /v1/** or /repos/*/issues")
-  .refine(
-    (text) =>
-      !text
-        .slice(1)
-        .split("/")
-        .some((part) => part === "." || part === ".."),
-    "a path cannot contain . or .. parts",
-  )
-  .refine((text) => !text.includes("//"), "a path cannot contain empty parts")
-  .refine(
-    (text) => text.split("/").every((part) => part === "**" || !part.includes("**")),
-    "** must be a whole part, as in /v1/**",
-  );
+  /** Literal segments, `*` within a segment and `**` for any number of segments. */
+  const pathPattern = z
+    .string("expected a path such as /v1/**")
+    .max(512, "at most 512 characters")
+    .regex(/^\/[A-Za-z0-9\-._~!$&'()*+,=:@%/]*$/, "expected a path such as /v1/** or /repos/*/issues")
+    .refine(
+      (text) =>
+        !text
+          .slice(1)
+          .split("/")
+          .some((part) => part === "." || part === ".."),
+      "a path cannot contain . or .. parts",
+    )
+    .refine((text) => !text.includes("//"), "a path cannot contain empty parts")
+    .refine(
+      (text) => text.split("/").every((part) => part === "**" || !part.includes("**")),
+      "** must be a whole part, as in /v1/**",
+    );
 
-export const requestRule = z.strictObject({
-  host: hostPattern.describe("Host that the rule applies to; all other requests to it are refused."),
-  methods: z.array(method).min(1, "name at least one method").max(32, "at most 32 methods").optional(),
-  paths: z.array(pathPattern).min(1, "name at least one path").max(256, "at most 256 paths").optional(),
+  return z.strictObject({
+    host: hostPattern().describe("Host that the rule applies to; all other requests to it are refused."),
+    methods: z.array(method).min(1, "name at least one method").max(32, "at most 32 methods").optional(),
+    paths: z.array(pathPattern).min(1, "name at least one path").max(256, "at most 256 paths").optional(),
+  });
 });
-export type RequestRule = z.output<typeof requestRule>;
+export type RequestRule = z.output<ReturnType<typeof requestRule>>;
 
 /** Whether `from` allows every request that `to` allows. Rules that cannot be compared by name count as wider. */
 export function requestRulesNarrow(to: readonly RequestRule[], from: readonly RequestRule[]): boolean {

@@ -1,3 +1,4 @@
+import { once } from "../../lib/once.ts";
 import { builtinDeny } from "./builtin-deny.ts";
 import { compileGlob, foldName, type Glob, isHostGlob, literalName, matchesSegments } from "./glob.ts";
 
@@ -41,19 +42,23 @@ export function denyGlobs(deny: readonly string[]): string[] {
   return [...builtinDeny, ...deny.filter((glob) => !glob.startsWith("!"))].filter((glob) => !lifted.has(glob));
 }
 
-/** Compiles `policy.fs.deny` together with the built-in list. */
+/** `policy.fs.deny` together with the built-in list. The globs are compiled on first use: most policies show no host file. */
 export function denyMatcher(deny: readonly string[]): DenyMatcher {
-  const rules = denyGlobs(deny)
-    .map(compileGlob)
-    .flatMap(({ text, alternatives }) => alternatives.map((alternative) => ({ text, alternative })));
-  const all = new RuleIndex(rules);
+  const rules = once(() => rulesOf(denyGlobs(deny)));
+  const all = once(() => new RuleIndex(rules()));
   const below = (directory: string): DenyMatcher => {
     const place = foldPath(directory);
-    const relative = new RuleIndex(rules.filter(({ text }) => !isHostGlob(text)));
-    const absolute = new RuleIndex(rules.filter(needsWholePath));
+    const relative = new RuleIndex(rules().filter(({ text }) => !isHostGlob(text)));
+    const absolute = new RuleIndex(rules().filter(needsWholePath));
     return matcherOf((folded) => relative.find(folded) ?? absolute.find([...place, ...folded]), below);
   };
-  return matcherOf((folded) => all.find(folded), below);
+  return matcherOf((folded) => all().find(folded), below);
+}
+
+function rulesOf(globs: readonly string[]): Rule[] {
+  return globs
+    .map(compileGlob)
+    .flatMap(({ text, alternatives }) => alternatives.map((alternative) => ({ text, alternative })));
 }
 
 function matcherOf(entry: DenyMatcher["entry"], below: DenyMatcher["below"]): DenyMatcher {

@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, readFileSync, rmdirSync, unlinkSync } from "node:fs";
+import { closeSync, lstatSync, openSync, readdirSync, readSync, rmdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { JanitorOwner } from "./janitor.ts";
 
@@ -24,13 +24,25 @@ export function tidyUp({ tag, cgroupDirs, directories }: JanitorOwner): boolean 
 /** Whether a process has exactly the tag as an argument. The janitor itself has it in a path. */
 function hasProcess(tag: string): boolean {
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  // One buffer for all: readFileSync allocates 64 KiB for each, because files of /proc have no size.
+  const buffer = Buffer.allocUnsafe(64 * 1024);
   return pids.some((pid) => {
     try {
-      return readFileSync(`/proc/${pid}/cmdline`, "latin1").split("\0").includes(tag);
+      return argumentsOf(pid, buffer).split("\0").includes(tag);
     } catch {
       return false; // it has exited
     }
   });
+}
+
+/** The arguments of a process, each with a NUL after it. Our own processes have the tag far before the end of the buffer. */
+function argumentsOf(pid: string, buffer: Buffer): string {
+  const file = openSync(`/proc/${pid}/cmdline`, "r");
+  try {
+    return buffer.toString("latin1", 0, readSync(file, buffer, 0, buffer.length, 0));
+  } finally {
+    closeSync(file);
+  }
 }
 
 function removeOwn(path: string): void {

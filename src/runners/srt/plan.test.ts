@@ -3,7 +3,7 @@ import { cellRuleNames } from "../../policy/rules.ts";
 import { type PolicyInput, policySchema } from "../../policy/schema.ts";
 import { planSrt } from "./plan.ts";
 
-const plan = (input: PolicyInput = {}) => planSrt(policySchema.parse(input));
+const plan = (input: PolicyInput = {}) => planSrt(policySchema().parse(input));
 
 describe("planSrt", () => {
   test("has one row per rule of a cell and refuses no rule of the empty policy", () => {

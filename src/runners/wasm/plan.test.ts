@@ -5,7 +5,7 @@ import { planWasm, type WasmFacts } from "./plan.ts";
 
 const alone: WasmFacts = { hasBubblewrap: false, hasDataLimit: false, staysRoot: false };
 const wrapped: WasmFacts = { hasBubblewrap: true, hasDataLimit: true, staysRoot: false };
-const plan = (input: PolicyInput = {}, facts = alone) => planWasm(policySchema.parse(input), facts);
+const plan = (input: PolicyInput = {}, facts = alone) => planWasm(policySchema().parse(input), facts);
 const rule = (name: string, facts: WasmFacts, input: PolicyInput = {}) =>
   plan(input, facts).rules.find((one) => one.rule === name);
 

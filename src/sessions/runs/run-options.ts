@@ -42,7 +42,7 @@ export interface LiveRunOptions extends Pick<RunOptions, "language" | "signal" |
 
 /** A timeout as people write it, in milliseconds. */
 export function milliseconds(timeout: string | number): number {
-  const ms = typeof timeout === "string" ? duration.safeParse(timeout).data : timeout;
+  const ms = typeof timeout === "string" ? duration().safeParse(timeout).data : timeout;
   if (ms !== undefined && Number.isFinite(ms) && ms > 0) return ms;
   throw new CodecellError("usage", `${JSON.stringify(timeout)} is not a valid timeout`, {
     hint: 'use a duration such as "30s" or "5m", or milliseconds as a number',

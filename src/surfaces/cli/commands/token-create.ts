@@ -64,7 +64,7 @@ function parseScopes(text: string): Scope[] {
 function parseLifetime(text: string): number {
   const days = /^(\d{1,4})d$/.exec(text)?.[1];
   if (days !== undefined) return Number(days) * 24 * 3_600_000;
-  const parsed = duration.safeParse(text);
+  const parsed = duration().safeParse(text);
   if (parsed.success) return parsed.data;
   throw new CodecellError("usage", `--expires ${text} is not a valid duration`, {
     hint: "use a value such as 12h or 30d",

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { mergePolicy, type PolicyChange } from "../../../policy/change/merge.ts";
+import { mergePolicy, onlyRunner, type PolicyChange } from "../../../policy/change/merge.ts";
 import { guardPolicyFile } from "../../../policy/file/guard-policy-file.ts";
 import { findPolicy, loadPolicy } from "../../../policy/file/load-policy.ts";
 import { parsePolicy } from "../../../policy/file/parse-policy.ts";
@@ -41,9 +41,8 @@ export async function effectivePolicy(
  */
 function widenByHand(base: Policy, override: PolicyOverride): { policy: Policy; changes: PolicyChange[] } {
   if (Object.keys(override).length === 0) return { policy: base, changes: [] };
-  const parsed = overrideSchema.safeParse(override);
   // If it does not parse, the merge below reports it with the rule's name.
-  const ceiling = parsed.success ? parsed.data : {};
+  const ceiling = onlyRunner(override) ?? overrideSchema().safeParse(override).data ?? {};
   const merged = mergePolicy({ ...base, overrides: { ceiling } }, override, "host");
   return { policy: { ...merged.policy, overrides: base.overrides }, changes: merged.changes };
 }

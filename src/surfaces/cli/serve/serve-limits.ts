@@ -88,7 +88,7 @@ function option({ limit: name, kind, help }: LimitFlag): OptionSpec {
 
 function parse(flag: string, given: string, { kind, min, max }: LimitFlag): number {
   if (kind === "count") return parseCount(`--${flag}`, given, { min, max });
-  const [parsed, meant] = kind === "size" ? [size, suggestSize(given)] : [duration, suggestDuration(given)];
+  const [parsed, meant] = kind === "size" ? [size(), suggestSize(given)] : [duration(), suggestDuration(given)];
   const value = parsed.safeParse(given).data;
   if (value !== undefined && value >= min && value <= max) return value;
   const range = `from ${text(kind, min)} to ${text(kind, max)}`;

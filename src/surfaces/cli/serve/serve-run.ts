@@ -205,7 +205,7 @@ function runtimeDirOf(flags: ServeFlags, terminal: Terminal): string | undefined
 }
 
 function parseDrain(text: string | undefined): number {
-  const parsed = duration.safeParse(text ?? "10s");
+  const parsed = duration().safeParse(text ?? "10s");
   if (parsed.success && parsed.data <= 3_600_000) return parsed.data;
   throw new CodecellError("usage", `--drain ${text} is not a valid duration`, {
     hint: "use a value such as 10s, at most 1h",

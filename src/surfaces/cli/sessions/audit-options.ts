@@ -75,7 +75,7 @@ function oneOf(what: string, text: string, known: readonly string[]): string {
 const written = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)?(Z|[+-]\d\d:\d\d)?$/;
 
 function parseTime(flag: string, text: string, nowMs: number): number {
-  const ago = duration.safeParse(text);
+  const ago = duration().safeParse(text);
   if (ago.success) return nowMs - ago.data;
   const [, date, time = "T00:00", zone = "Z"] = written.exec(text) ?? [];
   // Without a zone it is UTC, as in the audit, not the time zone of this machine.

@@ -9,13 +9,16 @@ import type { Output, Terminal, TerminalSignal } from "./terminal.ts";
 export function processTerminal(): Terminal {
   const lost = new LostOutput();
   return {
-    stdin: process.stdin,
+    // Opened when somebody reads it, because most commands do not.
+    get stdin() {
+      return process.stdin;
+    },
     get hasPipedStdin() {
       return hasPipedStdin();
     },
     stdout: output(process.stdout),
     stderr: output(process.stderr),
-    ...(process.stdin.isTTY && process.stdout.isTTY
+    ...(process.stdout.isTTY && process.stdin.isTTY
       ? { interactive: { input: process.stdin, output: process.stdout } }
       : {}),
     env: process.env,

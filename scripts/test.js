@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findPython } from "./find-python.js";
+import { isBuilt } from "./is-built.js";
 import { skippedLine } from "./skipped-line.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -16,7 +17,8 @@ const hasPython = findPython() !== undefined;
 
 try {
   // the build comes first, because runners start the built files
-  const passed = (await step("build", "npm", ["run", "build"])) && (await staticChecks()) && (await tests());
+  const built = isBuilt(root) || (await step("build", "npm", ["run", "build"]));
+  const passed = built && (await staticChecks()) && (await tests());
   process.exitCode = passed ? 0 : 1;
   if (existsSync(report)) console.log(skippedLine(JSON.parse(readFileSync(report, "utf8")), { hasPython }));
 } finally {

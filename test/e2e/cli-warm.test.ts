@@ -1,10 +1,19 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { CodecellProcess, codecell, launcher, root, type StartOptions, stateHome } from "./codecell-process.ts";
 
 interface HolderFacts {
@@ -19,19 +28,19 @@ let cwd: string;
 let env: Record<string, string>;
 const holders = new Set<number>();
 
-beforeEach(() => {
+function makeDirectories(): void {
   runtime = mkdtempSync(join(tmpdir(), "cc-warm-"));
   cwd = mkdtempSync(join(tmpdir(), "cc-warm-cwd-"));
   chmodSync(runtime, 0o711); // cells of root have another user, who must be able to enter
   env = { XDG_RUNTIME_DIR: runtime, CODECELL_WARM_IDLE: "2m" };
-});
+}
 
-afterEach(async () => {
+async function removeDirectories(): Promise<void> {
   await call(["warm", "stop"]);
   for (const pid of holders) if (isAlive(pid)) process.kill(pid, "SIGKILL");
   holders.clear();
   for (const path of [runtime, cwd]) rmSync(path, { recursive: true, force: true });
-});
+}
 
 function call(argv: readonly string[], options: StartOptions = {}) {
   return codecell(argv, { cwd, ...options, env: { ...env, ...options.env } });
@@ -49,13 +58,17 @@ async function status(): Promise<HolderFacts[]> {
 
 /** Makes a first call, and waits for the process that it starts. */
 async function holderOf(...flags: string[]): Promise<HolderFacts> {
-  const before = (await status()).map(({ pid }) => pid);
+  const before = warmFiles().length === 0 ? [] : (await status()).map(({ pid }) => pid);
+  const sockets = socketNames();
   const first = await call(["run", "--warm", "-c", "1", ...flags]);
   expect(first).toMatchObject({ code: 0, stdout: "1\n", stderr: "" });
   let found: HolderFacts | undefined;
-  await expect
-    .poll(async () => (found = (await status()).find(({ pid }) => !before.includes(pid))), { timeout: 30_000 })
-    .toBeDefined();
+  const limit = { timeout: 30_000 };
+  await vi.waitFor(() => expect(socketNames()).not.toEqual(sockets), limit); // costs less than asking a command
+  await vi.waitFor(async () => {
+    found = (await status()).find(({ pid }) => !before.includes(pid));
+    expect(found).toBeDefined();
+  }, limit);
   return found as HolderFacts;
 }
 
@@ -70,14 +83,28 @@ function isAlive(pid: number): boolean {
 const runsOf = async () => (await status()).map(({ runs }) => runs);
 const warmFiles = () =>
   existsSync(join(runtime, "codecell", "warm")) ? readdirSync(join(runtime, "codecell", "warm")) : [];
-const socketPath = () => {
-  const name = warmFiles().find((one) => one.endsWith(".sock"));
-  return join(runtime, "codecell", "warm", name ?? "missing");
-};
+const socketPath = () =>
+  join(runtime, "codecell", "warm", warmFiles().find((one) => one.endsWith(".sock")) ?? "missing");
+/** with their times: a socket may take the place of one that was left */
+const socketNames = () =>
+  warmFiles()
+    .filter((one) => one.endsWith(".sock"))
+    .map((one) => [one, statSync(join(runtime, "codecell", "warm", one), { throwIfNoEntry: false })?.ctimeMs]);
 
 describe.skipIf(process.platform !== "linux")("codecell run --warm", { timeout: 120_000 }, () => {
+  /** of the process that all these tests use, and how many programs it had run before the test */
+  let pid: number;
+  let before: number;
+  beforeAll(async () => {
+    makeDirectories();
+    ({ pid } = await holderOf());
+  });
+  beforeEach(async () => {
+    before = (await runsOf())[0] ?? Number.NaN;
+  });
+  afterAll(removeDirectories);
+
   test("prints what the ordinary call prints, with the same exit code", async () => {
-    const { pid } = await holderOf();
     writeFileSync(join(cwd, "job.py"), "import sys\nprint(__file__, sys.argv[1:])\n42\n");
     const calls: [string[], string?][] = [
       [["-c", "print('out'); import sys; print('err', file=sys.stderr); 6 * 7"]],
@@ -94,11 +121,10 @@ describe.skipIf(process.platform !== "linux")("codecell run --warm", { timeout: 
       const ordinary = await call(["run", ...argv], options);
       expect(await call(["run", "--warm", ...argv], options), argv.join(" ")).toEqual(ordinary);
     }
-    expect(await status()).toMatchObject([{ pid, runs: calls.length }]);
+    expect(await status()).toMatchObject([{ pid, runs: before + calls.length }]);
   });
 
   test("prints the same JSON, and one more line after a receipt", async () => {
-    const { pid } = await holderOf();
     const shape = (text: string) => {
       const { usage, receipt, duration_ms, policy_hash, ...rest } = JSON.parse(text);
       const rules = (receipt.rules as { rule: string; value: string; by: string }[]).map(({ rule, value, by }) =>
@@ -116,69 +142,13 @@ describe.skipIf(process.platform !== "linux")("codecell run --warm", { timeout: 
   });
 
   test("gives every program a cell of its own", async () => {
-    const { pid } = await holderOf();
     await call(["run", "--warm", "-c", "x = 1; open('left', 'w').write('x')"]);
     const next = await call(["run", "--warm", "-c", "import os; ('x' in globals(), os.listdir())"]);
     expect(next.stdout).toBe("(False, [])\n");
-    expect(await status()).toMatchObject([{ pid, runs: 2 }]);
-  });
-
-  test("keeps the environment of the caller from the process and from the program", async () => {
-    env = { ...env, ANTHROPIC_API_KEY: "sk-of-the-caller" };
-    const { pid } = await holderOf();
-    expect(readFileSync(`/proc/${pid}/environ`, "utf8")).not.toContain("sk-of-the-caller");
-    expect(readFileSync(`/proc/${pid}/cmdline`, "utf8")).not.toContain("sk-of-the-caller");
-    const { stdout } = await call(["run", "--warm", "-c", "import os; sorted(os.environ)"]);
-    expect(stdout).not.toContain("ANTHROPIC");
-  });
-
-  test("is not used after an edit of the policy file", async () => {
-    writeFileSync(join(cwd, "sandbox.policy.yaml"), "version: 1\nenv: { WHO: first }\n");
-    const first = await holderOf();
-    const code = ["run", "--warm", "-c", "import os; os.environ['WHO']"];
-    expect((await call(code)).stdout).toBe("'first'\n");
-    writeFileSync(join(cwd, "sandbox.policy.yaml"), "version: 1\nenv: { WHO: second }\n");
-    expect((await call(code)).stdout).toBe("'second'\n");
-    await expect.poll(async () => (await status()).length, { timeout: 30_000 }).toBe(2);
-    expect((await call(code)).stdout).toBe("'second'\n");
-    expect((await status()).find(({ pid }) => pid === first.pid)).toMatchObject({ runs: 1 });
-  });
-
-  test("starts one process if two first calls race", async () => {
-    const calls = [1, 2, 3].map(() => call(["run", "--warm", "-c", "1"]));
-    for (const { code, stdout } of await Promise.all(calls))
-      expect({ code, stdout }).toEqual({ code: 0, stdout: "1\n" });
-    await expect.poll(async () => (await status()).length, { timeout: 30_000 }).toBe(1);
-    const [holder] = await status();
-    // The others exit when they find the lock taken. Then nothing but the files of this one is left.
-    await expect.poll(() => holderPids(runtime), { timeout: 30_000 }).toEqual([holder?.pid]);
-    expect(warmFiles().sort()).toEqual([expect.stringMatching(/\.lock$/), expect.stringMatching(/\.sock$/)]);
-  });
-
-  test("replaces a process that was killed and left its socket", async () => {
-    const { pid } = await holderOf();
-    process.kill(pid, "SIGKILL");
-    await expect.poll(() => isAlive(pid)).toBe(false);
-    expect(existsSync(socketPath())).toBe(true);
-    expect(await status()).toEqual([]);
-    const { pid: next } = await holderOf();
-    expect(next).not.toBe(pid);
-    expect((await call(["run", "--warm", "-c", "2"])).stdout).toBe("2\n");
-    expect(await runsOf()).toEqual([1]);
-  });
-
-  test("fails as for a lost cell if the process is killed during the run", async () => {
-    const { pid } = await holderOf();
-    const running = start(["-c", "print('begun', flush=True); import time; time.sleep(60)"]);
-    await running.printed("begun");
-    process.kill(pid, "SIGKILL");
-    const { code, stdout, stderr } = await running.finished;
-    expect({ code, stdout }).toEqual({ code: 70, stdout: "begun\n" });
-    expect(stderr).toContain("the background process that held the cell exited during the run");
+    expect(await status()).toMatchObject([{ pid, runs: before + 2 }]);
   });
 
   test("cancels the program of a caller that disappears", async () => {
-    await holderOf();
     const running = start(["-c", "print('begun', flush=True); import time; time.sleep(60)"]);
     await running.printed("begun");
     expect(await status()).toMatchObject([{ running: 1 }]);
@@ -188,7 +158,6 @@ describe.skipIf(process.platform !== "linux")("codecell run --warm", { timeout: 
   });
 
   test("interrupts the program on Ctrl-C, and kills it on the second one", async () => {
-    await holderOf();
     const polite = start(["-c", "print('begun', flush=True); import time; time.sleep(60)"]);
     await polite.printed("begun");
     polite.child.kill("SIGINT");
@@ -208,7 +177,6 @@ describe.skipIf(process.platform !== "linux")("codecell run --warm", { timeout: 
   });
 
   test("streams a stdin that is larger than any buffer, and Ctrl-C works while nobody reads it", async () => {
-    await holderOf();
     const mebibyte = 1024 * 1024;
     const stdin = "x".repeat(48 * mebibyte);
     const counted = await call(["run", "--warm", "-c", "import sys; len(sys.stdin.buffer.read())"], { stdin });
@@ -224,7 +192,6 @@ describe.skipIf(process.platform !== "linux")("codecell run --warm", { timeout: 
   });
 
   test("loses nothing of a large output into a pipe that nobody reads yet, and keeps it out of memory", async () => {
-    const { pid } = await holderOf();
     const program =
       "import sys\nfor n in range(500_000): print('x' * 99)\nsys.stdout.flush()\nprint('all', file=sys.stderr)";
     const child = spawn(process.execPath, [launcher, "run", "--warm", "-c", program], {
@@ -244,7 +211,6 @@ describe.skipIf(process.platform !== "linux")("codecell run --warm", { timeout: 
   });
 
   test("drops a caller that sends garbage, and serves the others", async () => {
-    const { pid } = await holderOf();
     const messages = [
       Buffer.from("GET / HTTP/1.1\r\n\r\n"),
       Buffer.from([1, 0xff, 0xff, 0xff, 0xff]),
@@ -259,61 +225,122 @@ describe.skipIf(process.platform !== "linux")("codecell run --warm", { timeout: 
       await once(socket, "close");
     }
     expect((await call(["run", "--warm", "-c", "3"])).stdout).toBe("3\n");
-    expect(await status()).toMatchObject([{ pid, runs: 1, running: 0 }]);
+    expect(await status()).toMatchObject([{ pid, runs: before + 1, running: 0 }]);
   });
 
   test("does not use a socket in a directory that other users may enter", async () => {
-    await holderOf();
     chmodSync(join(runtime, "codecell", "warm"), 0o755);
     expect((await call(["run", "--warm", "-c", "4"])).stdout).toBe("4\n");
     chmodSync(join(runtime, "codecell", "warm"), 0o700);
-    expect(await runsOf()).toEqual([0]);
-  });
-
-  test("runs the ordinary way with host directories, a log or a session, and starts nothing", async () => {
-    const data = join(cwd, "data");
-    for (const flags of [
-      ["--mount", `${root}docs:/data`],
-      ["--verbose"],
-      ["--session", "work", "--state-dir", join(runtime, "state")],
-      ["--log-file", data],
-    ]) {
-      const { code, stdout, stderr } = await call(["run", "--warm", "-c", "5", ...flags]);
-      expect({ code, stdout }, `${flags[0]}: ${stderr}`).toEqual({ code: 0, stdout: "5\n" });
-    }
-    writeFileSync(
-      join(cwd, "sandbox.policy.yaml"),
-      `version: 1\nfs: { mounts: [{ source: ${root}docs, target: /data }] }\n`,
-    );
-    expect((await call(["run", "--warm", "-c", "6"])).stdout).toBe("6\n");
-    expect(existsSync(join(runtime, "codecell", "warm"))).toBe(false);
-    expect(holderPids(runtime)).toEqual([]);
+    expect(await runsOf()).toEqual([before]);
   });
 
   test("is on for every call with CODECELL_WARM=1", async () => {
-    await holderOf();
     expect((await call(["run", "-c", "7"])).stdout).toBe("7\n");
     expect((await call(["run", "-c", "8"], { env: { CODECELL_WARM: "1" } })).stdout).toBe("8\n");
-    expect(await runsOf()).toEqual([1]);
-  });
-
-  test("leaves nothing behind when the process exits idle", async () => {
-    env = { ...env, CODECELL_WARM_IDLE: "1500ms" };
-    const { pid } = await holderOf();
-    await expect.poll(() => isAlive(pid), { timeout: 30_000 }).toBe(false);
-    expect(existsSync(join(runtime, "codecell", "warm"))).toBe(false);
-  });
-
-  test("cancels the running program when `codecell warm stop` stops the process", async () => {
-    const { pid } = await holderOf();
-    const running = start(["-c", "print('begun', flush=True); import time; time.sleep(60)"]);
-    await running.printed("begun");
-    expect((await call(["warm", "stop"])).stdout).toBe("Stopped 1 background process.\n");
-    expect((await running.finished).code).toBe(143);
-    await expect.poll(() => isAlive(pid)).toBe(false);
-    expect((await call(["warm", "status"])).stdout).toBe("No background process keeps warm cells.\n");
+    expect(await runsOf()).toEqual([before + 1]);
   });
 });
+
+describe.skipIf(process.platform !== "linux")(
+  "codecell run --warm in a fresh runtime directory",
+  { timeout: 120_000 },
+  () => {
+    beforeEach(makeDirectories);
+    afterEach(removeDirectories);
+
+    test("keeps the environment of the caller from the process and from the program", async () => {
+      env = { ...env, ANTHROPIC_API_KEY: "sk-of-the-caller" };
+      const { pid } = await holderOf();
+      expect(readFileSync(`/proc/${pid}/environ`, "utf8")).not.toContain("sk-of-the-caller");
+      expect(readFileSync(`/proc/${pid}/cmdline`, "utf8")).not.toContain("sk-of-the-caller");
+      const { stdout } = await call(["run", "--warm", "-c", "import os; sorted(os.environ)"]);
+      expect(stdout).not.toContain("ANTHROPIC");
+    });
+
+    test("is not used after an edit of the policy file", async () => {
+      writeFileSync(join(cwd, "sandbox.policy.yaml"), "version: 1\nenv: { WHO: first }\n");
+      const first = await holderOf();
+      const code = ["run", "--warm", "-c", "import os; os.environ['WHO']"];
+      expect((await call(code)).stdout).toBe("'first'\n");
+      writeFileSync(join(cwd, "sandbox.policy.yaml"), "version: 1\nenv: { WHO: second }\n");
+      expect((await call(code)).stdout).toBe("'second'\n");
+      await expect.poll(async () => (await status()).length, { timeout: 30_000 }).toBe(2);
+      expect((await call(code)).stdout).toBe("'second'\n");
+      expect((await status()).find(({ pid }) => pid === first.pid)).toMatchObject({ runs: 1 });
+    });
+
+    test("starts one process if two first calls race", async () => {
+      const calls = [1, 2, 3].map(() => call(["run", "--warm", "-c", "1"]));
+      for (const { code, stdout } of await Promise.all(calls))
+        expect({ code, stdout }).toEqual({ code: 0, stdout: "1\n" });
+      await expect.poll(async () => (await status()).length, { timeout: 30_000 }).toBe(1);
+      const [holder] = await status();
+      // The others exit when they find the lock taken. Then nothing but the files of this one is left.
+      await expect.poll(() => holderPids(runtime), { timeout: 30_000 }).toEqual([holder?.pid]);
+      expect(warmFiles().sort()).toEqual([expect.stringMatching(/\.lock$/), expect.stringMatching(/\.sock$/)]);
+    });
+
+    test("replaces a process that was killed and left its socket", async () => {
+      const { pid } = await holderOf();
+      process.kill(pid, "SIGKILL");
+      await expect.poll(() => isAlive(pid)).toBe(false);
+      expect(existsSync(socketPath())).toBe(true);
+      expect(await status()).toEqual([]);
+      const { pid: next } = await holderOf();
+      expect(next).not.toBe(pid);
+      expect((await call(["run", "--warm", "-c", "2"])).stdout).toBe("2\n");
+      expect(await runsOf()).toEqual([1]);
+    });
+
+    test("fails as for a lost cell if the process is killed during the run", async () => {
+      const { pid } = await holderOf();
+      const running = start(["-c", "print('begun', flush=True); import time; time.sleep(60)"]);
+      await running.printed("begun");
+      process.kill(pid, "SIGKILL");
+      const { code, stdout, stderr } = await running.finished;
+      expect({ code, stdout }).toEqual({ code: 70, stdout: "begun\n" });
+      expect(stderr).toContain("the background process that held the cell exited during the run");
+    });
+
+    test("runs the ordinary way with host directories, a log or a session, and starts nothing", async () => {
+      const data = join(cwd, "data");
+      for (const flags of [
+        ["--mount", `${root}docs:/data`],
+        ["--verbose"],
+        ["--session", "work", "--state-dir", join(runtime, "state")],
+        ["--log-file", data],
+      ]) {
+        const { code, stdout, stderr } = await call(["run", "--warm", "-c", "5", ...flags]);
+        expect({ code, stdout }, `${flags[0]}: ${stderr}`).toEqual({ code: 0, stdout: "5\n" });
+      }
+      writeFileSync(
+        join(cwd, "sandbox.policy.yaml"),
+        `version: 1\nfs: { mounts: [{ source: ${root}docs, target: /data }] }\n`,
+      );
+      expect((await call(["run", "--warm", "-c", "6"])).stdout).toBe("6\n");
+      expect(existsSync(join(runtime, "codecell", "warm"))).toBe(false);
+      expect(holderPids(runtime)).toEqual([]);
+    });
+
+    test("leaves nothing behind when the process exits idle", async () => {
+      env = { ...env, CODECELL_WARM_IDLE: "1500ms" };
+      const { pid } = await holderOf();
+      await expect.poll(() => isAlive(pid), { timeout: 30_000 }).toBe(false);
+      expect(existsSync(join(runtime, "codecell", "warm"))).toBe(false);
+    });
+
+    test("cancels the running program when `codecell warm stop` stops the process", async () => {
+      const { pid } = await holderOf();
+      const running = start(["-c", "print('begun', flush=True); import time; time.sleep(60)"]);
+      await running.printed("begun");
+      expect((await call(["warm", "stop"])).stdout).toBe("Stopped 1 background process.\n");
+      expect((await running.finished).code).toBe(143);
+      await expect.poll(() => isAlive(pid)).toBe(false);
+      expect((await call(["warm", "status"])).stdout).toBe("No background process keeps warm cells.\n");
+    });
+  },
+);
 
 /** The holders that were started with this runtime directory. */
 function holderPids(directory: string): number[] {

@@ -48,8 +48,11 @@ Picture()`;
 
 describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client", (over, era) => {
   let pair: McpPair;
+  let followed: ReturnType<typeof followLongRun>;
   beforeAll(async () => {
     pair = await McpPair.open(over, era, ["--structured"]);
+    followed = followLongRun(pair); // takes seconds, in which other tests run
+    followed.catch(() => {}); // its test reports the failure
   });
   afterAll(() => pair[Symbol.asyncDispose]());
 
@@ -137,18 +140,12 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
   });
 
   test("returns before a long run ends, reports progress, and cancels the run on request", async () => {
-    const code = "import time\nfor i in range(1000): print('tick', i, flush=True); time.sleep(0.05)";
-    const started = await pair.call("run_python", { code, wait: 0.2, session_id: "new" });
+    const { started, later, progress, cancelled, again } = await followed;
     expect(started.facts).toMatchObject({ status: "running", state: null });
-    const progress: { message?: string | undefined }[] = [];
-    const run_id = started.facts.run_id;
-    const later = await pair.call("get_run", { run_id, wait: 3.5 }, { onprogress: (one) => void progress.push(one) });
     expect(later.facts.status).toBe("running");
     expect(progress[0]?.message).toMatch(/^tick \d+$/);
-    const cancelled = await pair.call("get_run", { run_id, cancel: true });
     expect(cancelled.facts).toMatchObject({ status: "cancelled", state: "kept" });
     expect(cancelled.facts.stdout).toContain("tick 3");
-    const again = await pair.call("get_run", { run_id, wait: 0 });
     expect(again.facts.status).toBe("cancelled");
   });
 
@@ -274,6 +271,18 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
     expect((await pair.call("rlm_get", { name: "rows" })).text).toMatch(/^variable_missing/);
   });
 });
+
+/** Starts a long run in a session of its own, waits until the server must have reported progress, and cancels the run. */
+async function followLongRun(pair: McpPair) {
+  const code = "import time\nfor i in range(1000): print('tick', i, flush=True); time.sleep(0.05)";
+  const started = await pair.call("run_python", { code, wait: 0.2, session_id: "new" });
+  const progress: { message?: string | undefined }[] = [];
+  const run_id = started.facts.run_id;
+  const later = await pair.call("get_run", { run_id, wait: 3.5 }, { onprogress: (one) => void progress.push(one) });
+  const cancelled = await pair.call("get_run", { run_id, cancel: true });
+  const again = await pair.call("get_run", { run_id, wait: 0 });
+  return { started, later, progress, cancelled, again };
+}
 
 describe("the MCP server at its start", () => {
   test("answers a probing client quickly and leaves nothing behind", async () => {

@@ -97,7 +97,7 @@ for (const [index, tier] of tiers.entries()) {
 
 function policyFor({ name }: Tier, deps: string) {
   return {
-    proc: { memory: "768MiB", disk: "16MiB", pids: 32, files: 128, output: "64KiB", timeout: "20s" },
+    proc: { memory: "256MiB", disk: "16MiB", pids: 32, files: 128, output: "64KiB", timeout: "20s" },
     env: { GREETING: "hello" },
     ...(name === "wasm" ? {} : { fs: { deps } }),
   };

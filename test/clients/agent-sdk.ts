@@ -20,6 +20,8 @@ export function calling(...calls: readonly ToolUse[]): Turn[] {
   return [() => calls, () => "That was all."];
 }
 
+type Prompt = Parameters<typeof sandboxedQuery>[0]["prompt"];
+
 /** An event of the audit about a tool. */
 export interface Decided {
   readonly type: "tool.allowed" | "tool.denied";
@@ -66,7 +68,7 @@ export class AgentHome implements AsyncDisposable {
     };
   }
 
-  query(api: ScriptedMessagesApi, options: SandboxedQueryOptions = {}, prompt = "go"): Query {
+  query(api: ScriptedMessagesApi, options: SandboxedQueryOptions = {}, prompt: Prompt = "go"): Query {
     const own = this.options(api);
     const env = { ...own.env, ...options.env };
     return sandboxedQuery({ prompt, options: { ...own, stateDir: this.stateDir, ...options, env } });
@@ -83,7 +85,9 @@ export class AgentHome implements AsyncDisposable {
   /** Decisions of the gate in the audit, in their order. */
   async decisions(session?: string): Promise<Decided[]> {
     const found: Decided[] = [];
-    for await (const { event } of readAudit(auditDirectory(this.stateDir), { types: ["tool.allowed", "tool.denied"] })) {
+    for await (const { event } of readAudit(auditDirectory(this.stateDir), {
+      types: ["tool.allowed", "tool.denied"],
+    })) {
       if (session === undefined || event.session === session) found.push(event as unknown as Decided);
     }
     return found;

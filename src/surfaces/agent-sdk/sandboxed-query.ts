@@ -5,7 +5,6 @@ import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import type { PolicyChange } from "../../policy/change/merge.ts";
 import { policyHash } from "../../policy/hash.ts";
 import type { Policy } from "../../policy/schema.ts";
-import type { EnforcementReceipt } from "../../runners/receipt.ts";
 import { Codecell } from "../../sessions/codecell.ts";
 import type { Session } from "../../sessions/session.ts";
 import { openCodeServer } from "./code-server.ts";
@@ -21,7 +20,7 @@ export interface QuerySandbox {
   /** where code of the query runs; it is closed when the query ends */
   readonly session: Session;
   /** who enforces each rule of the policy */
-  readonly receipt: EnforcementReceipt;
+  readonly receipt: Awaited<ReturnType<Session["receipt"]>>;
   /** the policy in force */
   readonly policy: Policy;
   /** how an override changed the policy of the file */

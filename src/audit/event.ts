@@ -17,6 +17,17 @@ const traffic = z.strictObject({ host: text, bytesIn: count, bytesOut: count });
 const changedFile = z.strictObject({ name: text, size: count, sha256: digest });
 const change = z.strictObject({ rule: text, from: text, to: text, direction: text });
 
+const decidedTool = {
+  ...session,
+  tool: text,
+  /** the MCP server of the tool, and where its definition came from */
+  server: text.optional(),
+  source: text.optional(),
+  /** the sub-agent that made the call; absent: the main agent */
+  agent: text.optional(),
+  reason: text,
+};
+
 const event = <Type extends string, Shape extends z.ZodRawShape>(type: Type, shape: Shape) =>
   z.strictObject({ type: z.literal(type), ...shape });
 
@@ -141,6 +152,9 @@ export const auditEventSchema = z.discriminatedUnion("type", [
     resultBytes: count,
     durationMs: z.number(),
   }),
+  /** the gate of an agent decided about a tool that a model called; never about its input */
+  event("tool.allowed", decidedTool),
+  event("tool.denied", decidedTool),
   /** rules changed for this process: by command-line flags, a host program or a model */
   event("override.applied", {
     session: text.optional(),

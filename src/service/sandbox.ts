@@ -38,6 +38,8 @@ export interface SandboxOptions {
   readonly trajectories?: string | undefined;
   /** functions of the host that programs may call; undefined: none, or not known yet */
   readonly functions?: () => FunctionFacts | undefined;
+  /** whether a tool can read the full output of a run by its handle; default: true */
+  readonly keepsOutput?: boolean;
   /** whether the caller is someone other than the operator, so errors must not reveal anything about the host */
   readonly isForGuests?: boolean;
 }
@@ -67,6 +69,7 @@ export class Sandbox implements AsyncDisposable {
   readonly #prepare: SandboxOptions["prepareRun"];
   readonly #modelSource: ModelSource | undefined;
   readonly #trajectories: string | undefined;
+  readonly #keepsOutput: boolean;
   readonly #open: () => Promise<Sessions>;
   readonly #ownsSessions: boolean;
   readonly #handles = new WeakMap<RunResult, string>();
@@ -82,6 +85,7 @@ export class Sandbox implements AsyncDisposable {
   constructor(options: SandboxOptions, artifactsChanged = () => {}) {
     this.#open = options.open;
     this.#ownsSessions = options.ownsSessions ?? true;
+    this.#keepsOutput = options.keepsOutput ?? true;
     this.projectDir = options.projectDir;
     this.#prepare = options.prepareRun;
     this.#modelSource = options.models;
@@ -167,8 +171,9 @@ export class Sandbox implements AsyncDisposable {
     return this.#defaultOpening;
   }
 
-  /** The handle to read the full output of a run. The same run always gets the same handle. */
-  handleFor(result: RunResult): string {
+  /** The handle to read the full output of a run; the same run always gets the same one. Undefined if no tool takes handles. */
+  handleFor(result: RunResult): string | undefined {
+    if (!this.#keepsOutput) return undefined;
     const known = this.#handles.get(result);
     if (known !== undefined && this.kept.has(known)) return known;
     const handle = this.kept.keep(result);

@@ -28,6 +28,17 @@ export interface RunBegin {
   readonly args?: number;
 }
 
+/** What the gate of an agent decided about one call of a tool. */
+export interface ToolVerdict {
+  readonly isAllowed: boolean;
+  readonly tool: string;
+  /** the MCP server of the tool, and where its definition came from */
+  readonly server?: { readonly name: string; readonly source: string } | undefined;
+  /** the sub-agent that made the call */
+  readonly agent?: string | undefined;
+  readonly reason: string;
+}
+
 const maxNameCharacters = 200;
 const maxNames = 100;
 
@@ -108,6 +119,14 @@ export class SessionAudit {
     this.audit.record({ type: "run.ended", session, run, status: "failed", error, durationMs, ...nothing });
   }
 
+  /** The gate of an agent decided about a tool. The names come from a model and from settings of others. */
+  toolDecided(session: string, { isAllowed, tool, server, agent, reason }: ToolVerdict): void {
+    const origin = server ? { server: short(server.name), source: short(server.source) } : {};
+    const whose = agent === undefined ? {} : { agent: short(agent) };
+    const facts = { session, tool: short(tool), ...origin, ...whose, reason };
+    this.audit.record(isAllowed ? { type: "tool.allowed", ...facts } : { type: "tool.denied", ...facts });
+  }
+
   fileLoaded(session: string, path: string, variable: string, data: Uint8Array): void {
     const facts = { bytes: data.byteLength, sha256: sha256(data) };
     this.audit.record({ type: "file.loaded", session, path, variable, ...facts });
@@ -146,6 +165,10 @@ function runEndedEvents(session: string, run: number, result: RunResult, spent: 
   const back = recoveredTo === undefined ? {} : { recoveredTo };
   events.push({ type: "session.recovered", session, run, state, ...back });
   return events;
+}
+
+function short(name: string): string {
+  return name.slice(0, maxNameCharacters);
 }
 
 function sha256(data: string | Uint8Array): string {

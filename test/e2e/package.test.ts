@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -9,6 +10,10 @@ import { root } from "./codecell-process.ts";
 const execute = promisify(execFile);
 const description = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
 const paths = Object.keys(description.exports).filter((path) => path !== "./package.json");
+/** Export paths whose types need an optional peer. The peers are installed with the real clients, if at all. */
+const peerOf: Readonly<Record<string, string>> = { "./agent-sdk": "@anthropic-ai/claude-agent-sdk" };
+const clientModules = join(root, "test", "clients", "node_modules");
+const hasPeers = existsSync(clientModules);
 
 let directory: string;
 let tarball: string;
@@ -80,13 +85,29 @@ describe("a program in an empty strict TypeScript project with the tarball insta
       await mkdir(dirname(join(modules, name)), { recursive: true });
       await symlink(join(root, "node_modules", name), join(modules, name));
     }
+    for (const name of hasPeers ? Object.values(peerOf) : []) {
+      await mkdir(dirname(join(modules, name)), { recursive: true });
+      await symlink(join(clientModules, name), join(modules, name));
+    }
     await writeFile(join(project, "package.json"), JSON.stringify({ type: "module" }));
     await writeFile(join(project, "program.ts"), program);
+    await writeFile(join(project, "peers.ts"), programWithPeers);
   });
 
   test("imports every export path", () => {
-    const imported = [...program.matchAll(/from "codecell([^"]*)"/g)].map(([, path]) => `.${path}`);
-    expect(imported.sort()).toEqual([...paths].sort());
+    const imported = [...`${program}${programWithPeers}`.matchAll(/from "codecell([^"]*)"/g)].map(
+      ([, path]) => `.${path}`,
+    );
+    expect([...new Set(imported)].sort()).toEqual([...paths].sort());
+  });
+
+  test.skipIf(!hasPeers)("compiles with the optional peers, for Node and for a bundler, and runs", async () => {
+    // The peers' own declarations are not ours to check.
+    const peers = { files: ["peers.ts"], skipLibCheck: true };
+    expect(await compile({ module: "ESNext", moduleResolution: "bundler", noEmit: true }, peers)).toBe("");
+    expect(await compile({ module: "NodeNext" }, peers)).toBe("");
+    const { stdout } = await execute(process.execPath, ["peers.js"], { cwd: project });
+    expect(JSON.parse(stdout)).toEqual({ tool: "mcp__sandboxed_code__run", onFailure: "block", refused: "usage" });
   });
 
   test("compiles for a bundler", async () => {
@@ -103,13 +124,13 @@ describe("a program in an empty strict TypeScript project with the tarball insta
     });
   });
 
-  async function compile(kind: object): Promise<string> {
+  async function compile(kind: object, { files = ["program.ts"], skipLibCheck = false } = {}): Promise<string> {
     const compilerOptions = {
       ...{ target: "ES2022", lib: ["ES2023", "ESNext.Disposable"], types: ["node"], strict: true },
       ...{ exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, verbatimModuleSyntax: true },
-      ...{ skipLibCheck: false, ...kind },
+      ...{ skipLibCheck, ...kind },
     };
-    await writeFile(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["program.ts"] }));
+    await writeFile(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
     const { stdout } = await tool("tsc", "-p", project).catch((error: { stdout: string }) => error);
     return stdout;
   }
@@ -121,6 +142,24 @@ const notForEsm = ["node10", "node16-cjs"];
 function tool(name: string, ...args: string[]): Promise<{ stdout: string }> {
   return execute(join(root, "node_modules", ".bin", name), args, { maxBuffer: 64 * 1024 * 1024 });
 }
+
+/** What needs optional peers. */
+const programWithPeers = `
+import type { Query } from "@anthropic-ai/claude-agent-sdk";
+import { CodecellError } from "codecell";
+import { runToolName, sandboxedQuery, sandboxGate, type SandboxedQueryOptions, type ToolAnswer } from "codecell/agent-sdk";
+
+const said: Record<string, unknown> = { tool: runToolName, onFailure: sandboxGate().onFailure };
+const onToolRequest = (): ToolAnswer => ({ behavior: "deny" });
+const options: SandboxedQueryOptions = { maxTurns: 1, sandboxPolicy: { net: { enabled: false } }, onToolRequest };
+try {
+  const query: Query = sandboxedQuery({ prompt: "go", options: { ...options, allowedHostTools: ["Bash"] } });
+  query.close();
+} catch (error) {
+  said.refused = error instanceof CodecellError ? error.code : error;
+}
+console.log(JSON.stringify(said));
+`;
 
 const program = `
 import { join } from "node:path";

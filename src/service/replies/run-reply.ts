@@ -83,7 +83,7 @@ export function runningReply(
   return { facts, text: lines.filter((line) => line !== "").join("\n") };
 }
 
-function fitted(result: RunResult, handle: () => string) {
+function fitted(result: RunResult, handle: () => string | undefined) {
   const whole = shapeResult(result, budget);
   return whole.isCut ? shapeResult(result, cutBudget, handle()) : whole;
 }

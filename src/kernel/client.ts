@@ -194,8 +194,9 @@ export class KernelClient implements Branch {
       this.#pending.set(id, { kind: "run", handlers, credit, resolve, reject });
     });
     const message = { t: "run", id, language, timeoutMs, outputBytes } as const;
-    const more = { ...(program && { program }), ...(hostWaitMs && { hostWaitMs }) };
-    this.#send(program || hostWaitMs ? { ...message, ...more } : message, Buffer.from(request.code));
+    const isOrdinary = program === undefined && hostWaitMs === undefined;
+    const full = isOrdinary ? message : { ...message, ...(program && { program }), ...(hostWaitMs && { hostWaitMs }) };
+    this.#send(full, Buffer.from(request.code));
     if (stdin && credit) {
       const send = (piece: Uint8Array, isLast: boolean) =>
         this.#send({ t: "in", id, ...(isLast && { end: true }) }, piece);

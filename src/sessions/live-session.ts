@@ -169,12 +169,16 @@ export class LiveSession implements AsyncDisposable {
   /** Starts a run. A second run while the first is running is refused with `session_busy`. */
   run(code: string, options: LiveRunOptions = {}): Run {
     this.#assertReady(code, options);
-    return new Run((progress) => this.perform(progress, this.#kernel.nextRunId, code, options));
+    return new Run((progress) => this.#perform(progress, this.#kernel.nextRunId, code, options));
   }
 
   /** @internal The work behind a run; the audit calls it `number`. */
   perform(progress: RunProgress, number: number, code: string, options: LiveRunOptions): Promise<RunResult> {
     this.#assertReady(code, options);
+    return this.#perform(progress, number, code, options);
+  }
+
+  #perform(progress: RunProgress, number: number, code: string, options: LiveRunOptions): Promise<RunResult> {
     const { functions } = options;
     // The kernel handles messages in order: the run that follows already has the new functions.
     if (functions && functions !== this.#functions) this.#expose(functions);

@@ -1,6 +1,7 @@
 import type { KernelClient } from "../../kernel/client.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
-import { defaultLanguage } from "../../policy/languages.ts";
+import { defaultLanguage, type Language } from "../../policy/languages.ts";
+import type { RunBegin } from "../session-audit.ts";
 import { finishRun, type RunningSession } from "./finish-run.ts";
 import type { RunProgress, RunResult } from "./run.ts";
 import type { RunAudit } from "./run-audit.ts";
@@ -58,7 +59,7 @@ export class LiveRuns {
     const outputBytes = options.outputBytes ?? keptBytes;
     const language = options.language ?? defaultLanguage;
     const timeoutMs = Math.min(options.timeoutMs ?? limitMs, limitMs);
-    const around = { ...programOf(options), ...(options.functions && { hostWaitMs }) };
+    const program = programOf(options);
     const started = performance.now();
     const id = this.#kernel.nextRunId;
     const output = new RunOutput(progress.log, outputBytes);
@@ -78,7 +79,7 @@ export class LiveRuns {
       this.#kernel.numbers.note(id, number);
       cell.runStarts();
       const { done } = this.#kernel.run(
-        { language, code, timeoutMs, outputBytes, ...around },
+        { language, code, timeoutMs, outputBytes, ...program, ...(options.functions && { hostWaitMs }) },
         {
           onOutput: (stream, bytes, skipped) => output.receive(stream, bytes, skipped),
           onHeld: (bytes) => progress.log.hold(bytes),
@@ -100,22 +101,19 @@ export class LiveRuns {
       const course = { id, number, output, interrupt, timeoutMs, waitedMs, started, lost, drop, ...signal, ...limit };
       return finishRun(this.#session, course, done);
     };
-    const { runner, policyHash: policy } = cell.receipt;
-    const facts = {
-      session: this.#session.id(),
-      run: number,
-      language,
-      runner,
-      policy,
-      code,
-      timeoutMs,
-      ...argsFact(options),
-    };
-    const ended = this.#audit ? this.#audit.run(facts, started, { begin, drop }) : begin();
+    const ended = this.#audit
+      ? this.#audit.run(this.#facts(number, language, code, timeoutMs, options), started, { begin, drop })
+      : begin();
     if (!this.#audit) ended.then(() => cell.runEnded()).catch(() => {}); // the audit asks for the usage itself
     this.#active = { id, interrupt, ended };
     progress.accepted(interrupt);
     return ended;
+  }
+
+  #facts(run: number, language: Language, code: string, timeoutMs: number, options: LiveRunOptions): RunBegin {
+    const { runner, policyHash: policy } = this.#session.cell.receipt;
+    const session = this.#session.id();
+    return { session, run, language, runner, policy, code, timeoutMs, ...argsFact(options) };
   }
 
   /** Throws unless this code can start now. */

@@ -54,7 +54,9 @@ export class RunOutput {
 
   /** Everything received, as the fields of a result. Called once, at the end. */
   gathered(): { stdout: string; stderr: string; displays: DisplayEvent[] } {
-    for (const stream of ["stdout", "stderr"] as const) this.#push(stream, this.#decoders[stream]?.decode() ?? "");
+    const { stdout, stderr } = this.#decoders;
+    if (stdout) this.#push("stdout", stdout.decode());
+    if (stderr) this.#push("stderr", stderr.decode());
     if (this.#log.length === 0) return { stdout: "", stderr: "", displays: [] };
     return { stdout: this.#log.text("stdout"), stderr: this.#log.text("stderr"), displays: this.#log.displays() };
   }

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { resolve } from "node:path";
 import type { ForkInCall } from "../kernel/client.ts";
 import { Cleanup } from "../lib/cleanup.ts";
 import { CodecellError } from "../lib/errors.ts";
@@ -83,7 +84,8 @@ export class Codecell implements AsyncDisposable {
 
   /** Chooses the runner and removes what dead processes left behind. What a live process owns is not touched. */
   static async open(options: CodecellOptions = {}): Promise<Codecell> {
-    const { now = Date.now, logger = silentLogger, stateDir = stateDirectory(), filesStayInCell = false } = options;
+    const { now = Date.now, logger = silentLogger, filesStayInCell = false } = options;
+    const stateDir = resolve(options.stateDir ?? stateDirectory()); // cells start in other directories
     await using cleanup = new Cleanup();
     // Last of all: cells that end are recorded.
     if (options.audit) cleanup.defer(() => options.audit?.[Symbol.asyncDispose]());

@@ -1,5 +1,5 @@
 import { mkdir, readdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { silentAudit } from "../../src/audit/audit.ts";
 import { processRunner } from "../../src/runners/process/runner.ts";
@@ -34,7 +34,8 @@ describe.skipIf(skipsProcess)("the public API with the process runner", () => {
   });
 
   test("files that a run makes are artifacts that the host can read", async () => {
-    await using codecell = await open();
+    // a relative state directory is one of this process, not of the cell
+    await using codecell = await Codecell.open({ runners: [processRunner()], stateDir: relative("", stateDir) });
     const session = await codecell.session();
     const { artifacts } = await session.run("open('out.txt', 'w').write('hello')");
     expect(artifacts).toMatchObject([{ name: "out.txt", size: 5 }]);

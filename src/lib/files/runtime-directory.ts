@@ -1,4 +1,5 @@
 import { lstatSync } from "node:fs";
+import { resolve } from "node:path";
 import { CodecellError } from "../errors.ts";
 import { makeDirectories } from "./make-directories.ts";
 import { runtimePath } from "./runtime-path.ts";
@@ -9,7 +10,7 @@ import { runtimePath } from "./runtime-path.ts";
  */
 export async function openRuntimeDirectory(requested?: string): Promise<string> {
   const uid = process.getuid?.() ?? 0;
-  const path = requested ?? runtimePath(uid, process.env.XDG_RUNTIME_DIR);
+  const path = resolve(requested ?? runtimePath(uid, process.env.XDG_RUNTIME_DIR));
   // As root, other users may traverse it to their own files, but not list it.
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) await makeDirectories(path, uid === 0 ? 0o711 : 0o700);
   const stats = lstatSync(path);

@@ -1,8 +1,9 @@
-import { cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { cp, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { root } from "../e2e/codecell-process.ts";
 import { AgentHome, bash, calling, run } from "./agent-sdk.ts";
+import { installProgram } from "./installed-program.ts";
 import { lacking } from "./lacking.ts";
 import { runToEnd } from "./run-to-end.ts";
 import { startScriptedMessagesApi } from "./scripted-messages-api.ts";
@@ -15,20 +16,7 @@ describe.skipIf(await lacking("claude", "process runner"))(
     beforeAll(async () => {
       agent = await AgentHome.open();
       directory = join(agent.home.top, "program");
-      const modules = join(directory, "node_modules");
-      // a copy: from a link, Node would look for the SDK beside the sources
-      for (const name of ["package.json", "dist/bundled", "dist/runners/wasm/guest", "python/codecell_kernel"]) {
-        await cp(join(root, name), join(modules, "codecell", name), { recursive: true });
-      }
-      const { dependencies } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
-      const links = [
-        ...Object.keys(dependencies).map((name) => [name, join(root, "node_modules", name)]),
-        ["@anthropic-ai/claude-agent-sdk", join(import.meta.dirname, "node_modules/@anthropic-ai/claude-agent-sdk")],
-      ];
-      for (const [name = "", target = ""] of links) {
-        await mkdir(dirname(join(modules, name)), { recursive: true });
-        await symlink(target, join(modules, name));
-      }
+      await installProgram(directory);
     });
     afterAll(() => agent?.[Symbol.asyncDispose]());
 

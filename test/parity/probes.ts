@@ -246,7 +246,7 @@ const resources: readonly Probe[] = [
   },
   {
     name: "takes more memory than the limit in children",
-    code: `import time\nfor _ in range(8):\n    if os.fork() == 0:\n        hog = bytearray(64 << 20); time.sleep(1); os._exit(0)\nalive = 0\nfor _ in range(8): alive += os.wait()[1] == 0\nverdict = alive < 8`,
+    code: `import time\nfor _ in range(8):\n    if os.fork() == 0:\n        hog = bytearray(128 << 20); time.sleep(2); os._exit(0)\nalive = 0\nfor _ in range(8): alive += os.wait()[1] == 0\nverdict = alive < 8`,
     expect: true,
     except: {
       wasm: exception("OSError", noProcesses),

@@ -96,8 +96,10 @@ for (const [index, tier] of tiers.entries()) {
 }
 
 function policyFor({ name }: Tier, deps: string) {
+  // gVisor counts every process of a program in full: under a smaller limit, many of them run out of memory first
+  const memory = name === "gvisor" ? "768MiB" : "256MiB";
   return {
-    proc: { memory: "256MiB", disk: "16MiB", pids: 32, files: 128, output: "64KiB", timeout: "20s" },
+    proc: { memory, disk: "16MiB", pids: 32, files: 128, output: "64KiB", timeout: "20s" },
     env: { GREETING: "hello" },
     ...(name === "wasm" ? {} : { fs: { deps } }),
   };

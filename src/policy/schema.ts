@@ -23,7 +23,7 @@ const smallestMemoryBytes = 16 * 2 ** 20;
 const smallestAuditBytes = 2 ** 20;
 const shortestAuditMs = 24 * 3_600_000;
 
-/** Built on first use: that takes as long as the start of Node, and a run without a policy file needs none of it. */
+/** Built on first use: that takes 15 ms or more, and a run without a policy file needs none of it. */
 const schemas = once(() => {
   const path = z.string("expected a path").min(1, "expected a path").max(4096, "at most 4096 characters");
   const moduleName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_.]{0,99}$/, "expected a module name such as numpy");

@@ -115,3 +115,7 @@ export async function readToEnd(query: Query): Promise<Omit<Talk, "api">> {
 export function seenTexts({ api }: Talk): string[] {
   return api.seen.map(({ texts }) => texts.join("\n").trimEnd());
 }
+
+export function userMessage(content: string) {
+  return { type: "user" as const, message: { role: "user" as const, content }, parent_tool_use_id: null };
+}

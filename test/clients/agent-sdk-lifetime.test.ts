@@ -9,7 +9,7 @@ import { Codecell } from "../../src/index.ts";
 import { type QuerySandbox, sandboxedCodeServer } from "../../src/surfaces/agent-sdk/index.ts";
 import { descendantsOf } from "../e2e/process-tree.ts";
 import { descriptors } from "../support/descriptors.ts";
-import { AgentHome, calling, readToEnd, run, seenTexts } from "./agent-sdk.ts";
+import { AgentHome, calling, readToEnd, run, seenTexts, userMessage } from "./agent-sdk.ts";
 import { lacking } from "./lacking.ts";
 import { startScriptedMessagesApi } from "./scripted-messages-api.ts";
 
@@ -152,8 +152,4 @@ function processesWith(mark: string): string[] {
       return false;
     }
   });
-}
-
-function userMessage(content: string) {
-  return { type: "user" as const, message: { role: "user" as const, content }, parent_tool_use_id: null };
 }

@@ -146,6 +146,14 @@ except Exception as error: print(type(error).__name__, error)`;
     });
   });
 
+  test("an answer in the caller's output format still works", async () => {
+    const schema = { type: "object", properties: { answer: { type: "number" } }, required: ["answer"] };
+    const talk = await agent.talk(calling({ name: "StructuredOutput", input: { answer: 42 } }), {
+      outputFormat: { type: "json_schema", schema },
+    });
+    expect(talk.messages.at(-1)).toMatchObject({ subtype: "success", structured_output: { answer: 42 } });
+  });
+
   test("queries at the same time share a codecell if their policies are equal, and never a session", async () => {
     const stateDir = join(agent.home.top, "shared-state");
     const own = (name: string) =>

@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import type { Options, Query, SDKMessage } from "@anthropic-ai/claude-agent-sdk";
+import { expect, vi } from "vitest";
 import { auditDirectory, readAudit } from "../../src/audit/index.ts";
 import { type SandboxedQueryOptions, sandboxedQuery } from "../../src/surfaces/agent-sdk/index.ts";
+import { descendantsOf } from "../e2e/process-tree.ts";
 import { type ClaudeHome, newClaudeHome } from "./claude-code.ts";
 import {
   type ScriptedMessagesApi,
@@ -94,6 +96,8 @@ export class AgentHome implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    // A query that was closed early does not wait for Claude Code, which writes to its home until it exits.
+    await vi.waitFor(() => expect(descendantsOf(process.pid)).toEqual([]), { timeout: 30_000 });
     await this.home[Symbol.asyncDispose]();
   }
 }
@@ -114,4 +118,8 @@ export async function readToEnd(query: Query): Promise<Omit<Talk, "api">> {
 /** What the model saw for each call, joined. */
 export function seenTexts({ api }: Talk): string[] {
   return api.seen.map(({ texts }) => texts.join("\n").trimEnd());
+}
+
+export function userMessage(content: string) {
+  return { type: "user" as const, message: { role: "user" as const, content }, parent_tool_use_id: null };
 }

@@ -70,13 +70,17 @@ declare module "@anthropic-ai/claude-agent-sdk" {
     tools?: string[] | { type: "preset"; preset: "claude_code" };
   }
 
-  export type SDKMessage = { type: "system"; subtype: string } | { type: "assistant"; message: { content: unknown } };
+  export type SDKMessage =
+    | { type: "system"; subtype: string }
+    | { type: "assistant"; message: { content: unknown } }
+    | { type: "user"; message: { content: unknown } };
   export interface SDKUserMessage {
     type: "user";
   }
 
   export interface Query extends AsyncGenerator<SDKMessage, void> {
     interrupt(): Promise<unknown>;
+    applyFlagSettings(settings: object): Promise<void>;
     setMcpServers(servers: Record<string, McpServerConfig>): Promise<unknown>;
     close(): void;
   }

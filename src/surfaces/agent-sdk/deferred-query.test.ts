@@ -7,6 +7,10 @@ const init: SDKMessage = { type: "system", subtype: "init" };
 const toolCall: SDKMessage = { type: "assistant", message: { content: [{ type: "tool_use" }] } };
 const text: SDKMessage = { type: "assistant", message: { content: [{ type: "text" }] } };
 
+const resultOf = (tool_use_id: string, is_error = false): SDKMessage => ({
+  ...{ type: "user", message: { content: [{ type: "tool_result", tool_use_id, is_error }] } },
+});
+
 /** A query that says these messages, and what happened to it. */
 function started(messages: readonly SDKMessage[], more: Partial<StartedQuery> = {}) {
   const log: string[] = [];
@@ -17,12 +21,20 @@ function started(messages: readonly SDKMessage[], more: Partial<StartedQuery> = 
     close: () => void log.push("closed"),
     interrupt: async () => void log.push("interrupted"),
     setModel: async (name: string) => void log.push(`model ${name}`),
+    applyFlagSettings: async (settings: object) => void log.push(JSON.stringify(settings)),
     setMcpServers: async (servers: object) => void log.push(`servers ${Object.keys(servers)}`),
   }) as unknown as Query;
   const cleanup = new Cleanup();
   cleanup.defer(() => log.push("cleaned up"));
   const own: StartedQuery = {
-    ...{ query, cleanup, isPlain: true, hooksRan: () => true, stopRuns: () => void log.push("runs stopped") },
+    ...{
+      query,
+      cleanup,
+      isPlain: true,
+      hooksRan: () => true,
+      gateSaw: (id) => id === "seen",
+      stopRuns: () => void log.push("runs stopped"),
+    },
     server: { type: "sdk", name: "sandboxed_code", instance: {} as never },
     ...more,
   };
@@ -51,6 +63,14 @@ describe("a query that starts when its sandbox is open", () => {
     expect(log).toEqual(["model small", "runs stopped", "interrupted", "servers office,sandboxed_code"]);
     await expect((query as unknown as { fly(): Promise<void> }).fly()).rejects.toThrow("has no fly()");
     await expect(query.setMcpServers({ "sandboxed code": { command: "x" } })).rejects.toMatchObject({ code: "usage" });
+  });
+
+  test("keeps hooks on when settings change", async () => {
+    const { log, own } = started([]);
+    const query = DeferredQuery.start(async () => own);
+    await query.applyFlagSettings({ model: "small" });
+    await query.applyFlagSettings({ env: { CLAUDE_CODE_SIMPLE: "1", A: "b" } });
+    expect(log).toEqual(['{"model":"small"}', '{"env":{"CLAUDE_CODE_SIMPLE":"0","A":"b"}}']);
   });
 
   test("is not a promise, so an async function can return it", async () => {
@@ -93,6 +113,17 @@ describe("a query that starts when its sandbox is open", () => {
     const { log, own } = started(messages, { hooksRan: () => false, isPlain });
     await expect(read(DeferredQuery.start(async () => own))).rejects.toMatchObject({ code: "not_supported" });
     expect(log).toEqual(["closed", "cleaned up"]);
+  });
+
+  test("is ended at the result of a tool that the gate was never asked about", async () => {
+    const { log, own } = started([init, toolCall, resultOf("unseen")]);
+    await expect(read(DeferredQuery.start(async () => own))).rejects.toMatchObject({ code: "not_supported" });
+    expect(log).toEqual(["closed", "cleaned up"]);
+  });
+
+  test("goes on after results of calls that the gate saw, and of calls that were refused without it", async () => {
+    const { own } = started([init, toolCall, resultOf("seen"), resultOf("unknown tool", true), text]);
+    expect(await read(DeferredQuery.start(async () => own))).toBe(5);
   });
 
   test("goes on without hooks while Claude Code answers a slash command by itself", async () => {

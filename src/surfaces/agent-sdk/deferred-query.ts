@@ -6,7 +6,7 @@ import type {
 } from "@anthropic-ai/claude-agent-sdk";
 import type { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
-import { checkServers } from "./query-options.ts";
+import { checkServers, settingsWithHooks } from "./query-options.ts";
 import { serverName } from "./tool-names.ts";
 
 /** A query of the SDK that has started, with its sandbox. */
@@ -16,6 +16,8 @@ export interface StartedQuery {
   stopRuns(): void;
   /** whether Claude Code has called a hook of this query */
   hooksRan(): boolean;
+  /** whether the gate was asked about this call of a tool */
+  gateSaw(toolUseId: string): boolean;
   /** whether the prompt is for the model, so that hooks run before it is asked */
   readonly isPlain: boolean;
   readonly cleanup: Cleanup;
@@ -58,6 +60,8 @@ export class DeferredQuery {
         const { query, server } = await own.#starting;
         return query.setMcpServers({ ...servers, [serverName]: server });
       },
+      applyFlagSettings: async (settings: object) =>
+        (await own.#starting).query.applyFlagSettings("env" in settings ? settingsWithHooks(settings) : settings),
       [Symbol.asyncDispose]: async () => {
         await own.#return();
       },
@@ -147,9 +151,7 @@ export class DeferredQuery {
 
   /** The attack: a setting turns on a mode of Claude Code that skips hooks, and with them the gate. */
   #refuseWithoutHooks(started: StartedQuery, message: SDKMessage): void {
-    if (started.hooksRan()) return;
-    const isFirst = started.isPlain && message.type === "system" && message.subtype === "init";
-    if (!isFirst && !callsTool(message)) return;
+    if (!wentAroundGate(started, message)) return;
     started.query.close();
     throw new CodecellError("not_supported", "Claude Code runs without hooks here, so the gate cannot hold", {
       hint: "turn off its bare mode: remove CLAUDE_CODE_SIMPLE from `env` in its settings",
@@ -157,10 +159,26 @@ export class DeferredQuery {
   }
 }
 
-function callsTool(message: SDKMessage): boolean {
-  if (message.type !== "assistant") return false;
+function wentAroundGate({ isPlain, hooksRan, gateSaw }: StartedQuery, message: SDKMessage): boolean {
+  if (message.type === "user") {
+    const done = blocksOf(message).filter(({ type, is_error }) => type === "tool_result" && is_error !== true);
+    return done.some(({ tool_use_id }) => typeof tool_use_id === "string" && !gateSaw(tool_use_id));
+  }
+  if (hooksRan()) return false;
+  if (message.type === "system") return isPlain && message.subtype === "init";
+  return message.type === "assistant" && blocksOf(message).some(({ type }) => type === "tool_use");
+}
+
+interface Block {
+  readonly type?: unknown;
+  readonly tool_use_id?: unknown;
+  readonly is_error?: unknown;
+}
+
+/** Without messages of an earlier conversation that the SDK repeats: another query decided about them. */
+function blocksOf(message: { readonly message: { readonly content: unknown }; readonly isReplay?: unknown }): Block[] {
   const { content } = message.message;
-  return Array.isArray(content) && content.some((block: { type?: unknown }) => block?.type === "tool_use");
+  return Array.isArray(content) && message.isReplay !== true ? content.map(Object) : [];
 }
 
 function aborted(): CodecellError {

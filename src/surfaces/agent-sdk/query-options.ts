@@ -70,6 +70,11 @@ export function sandboxedOptions(options: Options, parts: SandboxParts, env: Nod
   };
 }
 
+/** Settings for Claude Code that leave its bare mode off. */
+export function settingsWithHooks<Given extends { env?: unknown }>(settings: Given): Given {
+  return { ...settings, env: { ...Object(settings.env), [bareMode]: "0" } };
+}
+
 /** Settings of the query outrank those of files, so bare mode can be turned off there as well. */
 function withoutBareMode(
   { env: given, settings }: Options,
@@ -78,6 +83,6 @@ function withoutBareMode(
   const { [bareMode]: bare, ...env } = given ?? inherited;
   return {
     ...(bare === undefined ? {} : { env }),
-    ...(typeof settings === "string" ? {} : { settings: { ...settings, env: { ...settings?.env, [bareMode]: "0" } } }),
+    ...(typeof settings === "string" ? {} : { settings: settingsWithHooks(settings ?? {}) }),
   };
 }

@@ -97,6 +97,7 @@ async function open({ prompt, given, gate, allowedHostTools, place, onSession, o
   cleanup.defer(() => borrowed[Symbol.asyncDispose]());
   signal.throwIfAborted();
   const allowedCalls = new Set<string>();
+  const seenCalls = new Set<string>();
   const { logger = silentLogger } = place;
   const code = await openCodeServer(sdk, codecell, {
     ...{ logger, isCallAllowed: (id) => id !== undefined && allowedCalls.delete(id) },
@@ -112,6 +113,7 @@ async function open({ prompt, given, gate, allowedHostTools, place, onSession, o
   const record = async (decision: ToolDecision) => {
     const { request, isAllowed, reason } = decision;
     const { tool, server, agentId: agent } = request;
+    seenCalls.add(request.toolUseId);
     audit?.toolDecided(session.key, { isAllowed, tool, server, agent, reason });
     await audit?.settled();
     await onDecision?.(decision);
@@ -134,6 +136,7 @@ async function open({ prompt, given, gate, allowedHostTools, place, onSession, o
     server: code.server,
     stopRuns: () => code.stopRuns(),
     hooksRan: () => state.hooksRan,
+    gateSaw: (id: string) => seenCalls.has(id),
     /** Claude Code answers some slash commands by itself, without hooks. Any other prompt runs them before the model is asked. */
     isPlain,
     cleanup: cleanup.move(),

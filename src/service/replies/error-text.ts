@@ -43,6 +43,8 @@ const nextSteps: Readonly<Record<CodecellErrorCode, string>> = {
   model_failed: "call again once; if it fails again, tell the user that the model's server fails",
   replay_drift: "tell the user that the recording does not fit this run; record it again",
   disk_failed: "tell the user: codecell cannot write its files (is the disk full or read-only?)",
+  unauthorized: "tell the user that the service does not accept the token",
+  service_unavailable: "call again once; if it fails again, tell the user that the service cannot be reached",
   aborted: "call again if you still need it",
   internal: "this is a bug in codecell; call again once, then tell the user",
 };

@@ -19,6 +19,7 @@ export type {
   RemoteArtifacts,
   RemotePolicy,
   RemoteSession,
+  RunProgress,
 } from "./session/remote-session.ts";
 /** What a run left behind, and how it ended. */
 export type { RemoteArtifact } from "./wire/decode-files.ts";

@@ -1,4 +1,5 @@
 import { CodecellError, messageOf } from "../../lib/errors.ts";
+import { exceptionName } from "../../lib/guest-failure.ts";
 import type { HostFunction } from "../../sessions/functions/host-function.ts";
 import { pause } from "../http/backoff.ts";
 import type { Transport } from "../http/transport.ts";
@@ -149,8 +150,7 @@ async function answerOf(
     JSON.stringify(value); // what JSON cannot represent fails here, where the program learns it
     return { value: value ?? null };
   } catch (error) {
-    const type = error instanceof Error && /^[A-Za-z_]\w{0,99}$/.test(error.name) ? error.name : "HostError";
-    return { error: { type, message: messageOf(error).slice(0, 4000) } };
+    return { error: { type: exceptionName(error).slice(0, 100), message: messageOf(error).slice(0, 4000) } };
   }
 }
 

@@ -21,6 +21,7 @@ import { RemoteRun } from "../run/remote-run.ts";
 import { startRun } from "../run/start-run.ts";
 import { decodeArtifact, decodeLeftOut, type RemoteArtifact } from "../wire/decode-files.ts";
 import { decodeReceipt } from "../wire/decode-receipt.ts";
+import { decodeRun, type RemoteRunResult } from "../wire/decode-run.ts";
 import {
   decodeCheckpoint,
   decodeHistoryEntry,
@@ -66,6 +67,11 @@ export interface FileLink {
   readonly sha256: string;
   readonly expiresMs: number;
 }
+
+/** A run that has ended, or one that is still running, with the end of its output so far. */
+export type RunProgress =
+  | RemoteRunResult
+  | { readonly status: "running"; readonly runId: string; readonly stdout: string; readonly stderr: string };
 
 /** How a link works. */
 export interface LinkOptions {
@@ -161,6 +167,15 @@ export class RemoteSession implements CodeSession, AsyncDisposable {
   /** Its runs that are running, and those that ended in the last 15 minutes. */
   async runs(): Promise<RemoteRunInfo[]> {
     return new Fields(await this.#get("/runs"), "the list of runs").list("runs", decodeRunInfo);
+  }
+
+  /** How a run goes: its result if it has ended, or its status. Waits up to `waitMs`, at most a minute; default: not at all. */
+  async getRun(runId: string, { waitMs = 0 }: { readonly waitMs?: number } = {}): Promise<RunProgress> {
+    const query = { wait: Math.min(waitMs / 1000, 60), receipt: true };
+    const reply = await this.#get(`/runs/${segment(runId, "the id of a run")}`, query);
+    const run = new Fields(reply, "the run");
+    if (run.text("status") !== "running") return decodeRun(reply).result;
+    return { status: "running", runId, stdout: run.text("stdout"), stderr: run.text("stderr") };
   }
 
   /** A run that was started before, here or elsewhere, by the id of `run.runId()` or `session.runs()`. */

@@ -93,12 +93,12 @@ export class RemoteCodecell implements AsyncDisposable {
   }
 
   /** A second session that starts with the variables of another. */
-  fork(id: string, newId?: string): Promise<RemoteSession> {
+  async fork(id: string, newId?: string): Promise<RemoteSession> {
     return this.#sessionOf(id).fork(newId);
   }
 
   /** Closes a session; `forget` also removes what was saved. */
-  closeSession(id: string, options: { forget?: boolean } = {}): Promise<void> {
+  async closeSession(id: string, options: { forget?: boolean } = {}): Promise<void> {
     return this.#sessionOf(id).close(options);
   }
 

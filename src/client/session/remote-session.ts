@@ -263,7 +263,7 @@ export class RemoteSession implements CodeSession, AsyncDisposable {
   }
 
   /** Deletes a file of its workspace, or a link itself; never a directory. */
-  removeFile(path: string): Promise<void> {
+  async removeFile(path: string): Promise<void> {
     return new RemoteFiles(this.#transport, this.#path).remove(path);
   }
 

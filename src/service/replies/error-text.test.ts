@@ -40,7 +40,7 @@ test("an unexpected error is reported as internal", () => {
 });
 
 test("the text of an error for a guest contains no host path", () => {
-  const text = errorText(new Error("EACCES: '/srv/state'"), true);
+  const text = errorText(new Error("EACCES: '/srv/state'"), { isGuest: true });
   expect(text).toMatch(/^internal: a bug in codecell\n/);
   expect(text).not.toContain("/srv");
 });

@@ -52,7 +52,8 @@ const nextSteps: Readonly<Record<CodecellErrorCode, string>> = {
 /** The next step where the failed tool is the only one and works in one session, if it differs. */
 const nextStepsOfOnlyTool: Readonly<Partial<Record<CodecellErrorCode, string>>> = {
   policy_invalid: "tell the user to correct the policy; no code runs until then",
-  cell_lost: "call again once and repeat the steps you need, because the variables are lost; if it fails, tell the user",
+  cell_lost:
+    "call again once and repeat the steps you need, because the variables are lost; if it fails, tell the user",
   session_closed: "tell the user: this program has closed the session, and no code runs in it any more",
   session_busy: "call again later: other code is running in this session",
   session_unknown: "tell the user: the session is gone, and its variables and files with it",

@@ -52,7 +52,9 @@ export function runRemedies(result: RunResult, around: RunSurroundings): string[
   if (module !== undefined) return [moduleRemedy(module, around)];
   if (isNamed(error, "NameError") && result.id === 1) return [freshRemedy(around.otherSessions ?? [])];
   if (networkFailure.test(said) && !policy.net.enabled) {
-    const instead = around.isOnlyTool ? "tell the user" : "bring data in with rlm_load or upload_file, or tell the user";
+    const instead = around.isOnlyTool
+      ? "tell the user"
+      : "bring data in with rlm_load or upload_file, or tell the user";
     return [`there is no network in this sandbox (net.enabled): ${instead}`];
   }
   if (processFailure.test(said)) {

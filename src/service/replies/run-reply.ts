@@ -47,7 +47,11 @@ export function endedReply(
   const shown = isContinued || result.error ? fitRun(forModel, handle) : shaped;
   const session = sandbox.mention(sessionId);
   const text = endedText({ result, shaped: shown, artifacts: facts.artifacts, isContinued, session });
-  return { facts, text, more: [...images, ...shortened.artifacts.map((artifact) => artifactLink(sessionId, artifact))] };
+  return {
+    facts,
+    text,
+    more: [...images, ...shortened.artifacts.map((artifact) => artifactLink(sessionId, artifact))],
+  };
 }
 
 /** A run that is still running, with its output so far as facts and what is new of it as text. */

@@ -62,11 +62,11 @@ export function reportRun(
 ): RunReport {
   const remedies = runRemedies(result, { ...around, isOnlyTool: true });
   const view = (more: readonly string[]) => viewRun(result, [...notes, ...remedies, ...more], "list them in code");
-  const fit = ({ shortened }: RunView) => fitRun(withShortTraceback(shortened), () => undefined);
+  const shape = ({ shortened }: RunView) => fitRun(withShortTraceback(shortened), () => undefined);
   const whole = view([]);
-  const shaped = fit(whole);
+  const shaped = shape(whole);
   const { shortened, images } = shaped.isCut || result.truncated ? view([cutNote]) : whole;
-  const shown = shortened === whole.shortened ? shaped : fit({ shortened, images });
+  const shown = shortened === whole.shortened ? shaped : shape({ shortened, images });
   const artifacts = shortened.artifacts.map((artifact) => encodeArtifact(artifact));
   return {
     text: endedText({ result, shaped: shown, artifacts, isContinued: false, session: "" }),

@@ -103,7 +103,7 @@ function output(result: RunResult, { timeout }: CodeInput, policy: Policy | unde
 }
 
 /** The library's session has its policy; another may have none, or one in another form. */
-function policyOf(session: CodeSession): Policy | undefined {
+export function policyOf(session: CodeSession): Policy | undefined {
   const { policy } = session as { policy?: Partial<Policy> };
   const isWhole = typeof policy?.proc?.timeoutMs === "number" && Array.isArray(policy.fs?.mounts) && policy.net;
   return isWhole ? (policy as Policy) : undefined;

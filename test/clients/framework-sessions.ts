@@ -45,6 +45,15 @@ display(Figure())`;
 /** 5 MB, of which the policy keeps 1 MiB and a model sees less than 20,000 characters. */
 export const printMuch = "for i in range(50_000): print(i, 'x' * 94)";
 
+/** Creates the file `started`, and remembers in `was_interrupted` that it was stopped. */
+export const sleepUntilInterrupted = `import time
+open("started", "w").close()
+try:
+    time.sleep(25)
+except KeyboardInterrupt:
+    was_interrupted = True
+    raise`;
+
 /** Waits until code in a session has created a file. */
 export async function waitForFile(session: CodeSession, path: string): Promise<void> {
   const files = await session.files();

@@ -1,14 +1,19 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { defineConfig } from "vitest/config";
+import { defineConfig, type Plugin } from "vitest/config";
 
-/** Optional peers that files of src load: the root of the repository does not have them. */
-const peers = ["@langchain/core", "@openai/agents"];
+/** Optional peers that files of src load. The root of the repository does not have them, so they are found here. */
+const peers: Plugin = {
+  name: "peers",
+  enforce: "pre",
+  resolveId(id, importer, options) {
+    if (!/^@(?:langchain|openai)\//.test(id) || importer?.startsWith(import.meta.dirname)) return null;
+    return this.resolve(id, join(import.meta.dirname, "vitest.config.ts"), { ...options, skipSelf: true });
+  },
+};
 
 export default defineConfig({
-  resolve: {
-    alias: Object.fromEntries(peers.map((name) => [name, join(import.meta.dirname, "node_modules", name)])),
-  },
+  plugins: [peers],
   test: {
     root: import.meta.dirname,
     include: ["*.test.ts"],

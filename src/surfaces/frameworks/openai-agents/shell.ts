@@ -2,12 +2,12 @@ import { CodecellError } from "../../../lib/errors.ts";
 import type { CodeSession } from "../../../sessions/code-session.ts";
 import { clipText, runCommand } from "../run-command.ts";
 
-/** The output of one command. */
-export interface ShellOutput {
+/** The output of one command. A type and not an interface: the SDK's has an index signature. */
+export type ShellOutput = {
   stdout: string;
   stderr: string;
   outcome: { type: "timeout" } | { type: "exit"; exitCode: number | null };
-}
+};
 
 /** A shell of the OpenAI Agents SDK: fits its interface `Shell` without the package. */
 export interface OpenAiShell {

@@ -87,8 +87,13 @@ export function sandboxOver(session: CodeSession, manifest: SandboxManifest): Op
       return { output: outputOf(result, args), stdout, stderr, exitCode, wallTimeSeconds: durationMs / 1000 };
     },
     execCommand: async (args) => {
-      const result = await execute(args);
-      return `${endingOf(result)}\nOutput:\n${outputOf(result, args)}`;
+      try {
+        const result = await execute(args);
+        return `${endingOf(result)}\nOutput:\n${outputOf(result, args)}`;
+      } catch (error) {
+        // The SDK hides the message of an exception from the model.
+        return `The command did not run.\n${toldError(Object(error).cause ?? error).message}`;
+      }
     },
     createEditor: () => sessionEditor(session),
     viewImage: async ({ path }) => {

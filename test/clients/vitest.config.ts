@@ -2,12 +2,13 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { defineConfig, type Plugin } from "vitest/config";
 
-/** Optional peers that files of src load. The root of the repository does not have them, so they are found here. */
+/** Optional peers that files of src and examples load. The root of the repository does not have them, so they are found here. */
 const peers: Plugin = {
   name: "peers",
   enforce: "pre",
   resolveId(id, importer, options) {
-    if (!/^@(?:langchain|openai)\//.test(id) || importer?.startsWith(import.meta.dirname)) return null;
+    if (!/^(?:ai|deepagents|@langchain\/.+|@openai\/.+)$/.test(id) || importer?.startsWith(import.meta.dirname))
+      return null;
     return this.resolve(id, join(import.meta.dirname, "vitest.config.ts"), { ...options, skipSelf: true });
   },
 };

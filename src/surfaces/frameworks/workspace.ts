@@ -26,7 +26,7 @@ export class Workspace {
 
   constructor(session: CodeSession, { directory = "/workspace", ownDirectories = [] }: WorkspaceOptions = {}) {
     this.#session = session;
-    this.directory = directory;
+    this.directory = posix.resolve("/", directory);
     this.#ownDirectories = ownDirectories;
   }
 

@@ -33,8 +33,9 @@ export function binaryType(path: string): string {
 
 /** The bytes of a new file. deepagents passes images and other media in base64. */
 export function encodedContent(path: string, content: string): Uint8Array {
-  const isMedia = binaryType(path) !== unknownType && /^[A-Za-z0-9+/\s]+={0,2}\s*$/.test(content);
-  return isMedia ? Buffer.from(content, "base64") : new TextEncoder().encode(content);
+  const compact = content.replace(/\s/g, "");
+  const isMedia = binaryType(path) !== unknownType && /^[A-Za-z0-9+/]+={0,2}$/.test(compact);
+  return isMedia ? Buffer.from(compact, "base64") : new TextEncoder().encode(content);
 }
 
 /** Some lines of a text, from the line `offset`, which counts from 0. */

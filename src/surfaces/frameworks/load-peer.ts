@@ -15,31 +15,35 @@ export interface Peer {
 /** Loads a package that the user installs beside codecell. */
 export async function loadPeer(peer: Peer): Promise<Readonly<Record<string, unknown>>> {
   const { specifier, install, names } = peer;
-  const found = await import(specifier).catch((cause: unknown) => ofProgram(specifier, cause));
-  if (found === undefined) {
-    throw new CodecellError("usage", `the package of ${specifier} is not installed`, {
-      hint: `npm install ${install}`,
+  const hint = `npm install ${install}`;
+  const found = await import(specifier)
+    .catch((error: unknown) => ofProgram(specifier, error))
+    .catch((cause: unknown) => {
+      if (!isMissing(cause)) throw cause;
+      throw new CodecellError("usage", `${specifier} cannot be loaded: is it installed?`, { hint, cause });
     });
-  }
   const missing = names.filter((name) => typeof found[name] !== "function");
   if (missing.length === 0) return found;
   throw new CodecellError("usage", `${specifier} has no ${missing.join(", ")}: this version is not supported`, {
-    hint: `npm install ${install}`,
+    hint,
   });
 }
 
 /** A codecell that is a link to a clone does not see the packages beside the link, but the program does. */
-function ofProgram(specifier: string, cause: unknown): Readonly<Record<string, unknown>> | undefined {
-  const { code } = Object(cause);
-  if (code !== "ERR_MODULE_NOT_FOUND" && code !== "MODULE_NOT_FOUND") throw cause;
+function ofProgram(specifier: string, error: unknown): Readonly<Record<string, unknown>> {
+  let failure = error;
   for (const place of [process.argv[1] ?? "", join(process.cwd(), "program.js")]) {
-    if (place === "") continue;
+    if (place === "" || !isMissing(failure)) continue;
     try {
       return createRequire(place)(specifier);
-    } catch (error) {
-      const { code } = Object(error);
-      if (code !== "MODULE_NOT_FOUND" && code !== "ERR_PACKAGE_PATH_NOT_EXPORTED") throw error;
+    } catch (next) {
+      failure = next;
     }
   }
-  return undefined;
+  throw failure;
+}
+
+function isMissing(error: unknown): boolean {
+  const { code } = Object(error);
+  return ["ERR_MODULE_NOT_FOUND", "MODULE_NOT_FOUND", "ERR_PACKAGE_PATH_NOT_EXPORTED"].includes(code);
 }

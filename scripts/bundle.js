@@ -23,6 +23,8 @@ const source = (entry) => join(root, "src", `${entry}.ts`);
  * them. These are larger. A module goes into the first one that holds it.
  */
 const sharedChunks = [
+  // what the client shares with the rest, without anything of Node: browsers load it
+  { name: "pure", holds: ({ id, isBelow }) => isBelow("client/index") && !id.startsWith(join(root, "src", "client")) },
   { name: "start", holds: ({ isBelow }) => isBelow(...commandLine) }, // every command
   // what `codecell run` needs before it opens a session; a call with a warm cell needs nothing else
   { name: "front", holds: ({ isBelow }) => isBelow(mcpFront) && isBelow(runFront, runWarm) },

@@ -17,6 +17,8 @@ const mayImport: Record<string, readonly string[]> = {
   rlm: ["lib", "policy", "llm", "audit", "sessions"],
   service: ["lib", "policy", "audit", "artifacts", "sessions", "rlm"],
   surfaces: ["lib", "policy", "sessions", "service"],
+  // types only: at run time the client imports nothing but itself and pure files of lib (src/client/bundle.test.ts)
+  client: ["lib", "policy", "sessions", "service", "kernel", "artifacts", "runners", "audit"],
 };
 
 const source = fileURLToPath(new URL("../src", import.meta.url));

@@ -58,6 +58,10 @@ export type CodecellErrorCode =
   | "replay_drift"
   /** codecell's own files cannot be written or read: a full or read-only disk, a path that is not a directory */
   | "disk_failed"
+  /** the service does not accept the caller's token, or the token does not allow the call */
+  | "unauthorized"
+  /** the service cannot be reached, is too busy, is shutting down, or sent something unreadable */
+  | "service_unavailable"
   | "aborted"
   | "internal";
 

@@ -1,18 +1,23 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { defineConfig } from "vitest/config";
+import { defineConfig, type Plugin } from "vitest/config";
 
-/** Optional peers of the sources, which are installed here only. */
-const peers = {
-  "@anthropic-ai/claude-agent-sdk": "node_modules/@anthropic-ai/claude-agent-sdk/sdk.mjs",
+/** Optional peers that files of src and examples load. The root of the repository does not have them, so they are found here. */
+const peers: Plugin = {
+  name: "peers",
+  enforce: "pre",
+  resolveId(id, importer, options) {
+    if (
+      !/^(?:@anthropic-ai\/claude-agent-sdk|ai|deepagents|@langchain\/.+|@openai\/.+)$/.test(id) ||
+      importer?.startsWith(import.meta.dirname)
+    )
+      return null;
+    return this.resolve(id, join(import.meta.dirname, "vitest.config.ts"), { ...options, skipSelf: true });
+  },
 };
 
 export default defineConfig({
-  resolve: {
-    alias: Object.entries(peers).map(([name, file]) => ({
-      ...{ find: new RegExp(`^${name}$`), replacement: join(import.meta.dirname, file) },
-    })),
-  },
+  plugins: [peers],
   test: {
     root: import.meta.dirname,
     include: ["*.test.ts"],

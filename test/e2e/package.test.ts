@@ -120,6 +120,7 @@ describe("a program in an empty strict TypeScript project with the tarball insta
     expect(JSON.parse(stdout)).toEqual({
       ...{ value: "42", runner: "wasm", refused: "policy_invalid", recorded: ["run.started", "run.ended"] },
       ...{ isSound: true, builtIn: true, others: ["container", "gvisor", "kata", "process", "srt"] },
+      frameworks: [true, "run_python", "function", "written", "npm install @langchain/core@1"],
       ...{ followed: "ok", shaped: true, rlm: { chars: 7 }, called: "4", mcp: true, health: 200, listed: 401 },
     });
   });
@@ -165,9 +166,12 @@ const program = `
 import { join } from "node:path";
 import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { Codecell, CodecellError, parsePolicy, type CodecellOptions, type Run, type RunResult } from "codecell";
+import { codeTool } from "codecell/ai-sdk";
 import { auditDirectory, readAudit, verifyAudit, type AuditReport } from "codecell/audit";
 import { HttpService, listen, newTokenText, TokenStore, type Listener } from "codecell/http";
+import { codeTool as langChainTool, type DeepAgentsBackend, sessionBackend } from "codecell/langchain";
 import { createMcpServer, mcpMount } from "codecell/mcp";
+import { codeTool as openAiTool, sessionShell } from "codecell/openai-agents";
 import { type LmClient, type RlmResult, runRlm } from "codecell/rlm";
 import { builtInRunners, type Probe, type SandboxRunner } from "codecell/runners";
 import { containerRunner, gvisorRunner, kataRunner } from "codecell/runners/container";
@@ -224,6 +228,15 @@ try {
   });
   const answered: RlmResult = await rlm.result;
   said.rlm = answered.outputs;
+
+  const { text: told } = await codeTool(session).execute({ code: "3 + 3" }, {});
+  const backend: DeepAgentsBackend = sessionBackend(session);
+  await backend.write("/workspace/a.txt", "written");
+  const missing: unknown = await langChainTool(session).catch((error: unknown) => error);
+  said.frameworks = [
+    told.includes("6"), openAiTool(session).name, typeof sessionShell(session).run, (await backend.read("a.txt")).content,
+    missing instanceof CodecellError ? missing.hint : missing,
+  ];
 
   const sandbox = sandboxFor(codecell);
   const [tool] = toolsOf("interpreter", { hasModel: false });

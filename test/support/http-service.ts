@@ -32,6 +32,8 @@ export interface ServiceSetup {
   /** whether an audit is written, as `codecell serve` does */
   readonly audit?: boolean;
   readonly logger?: Logger;
+  /** names that clients may use, in addition to localhost */
+  readonly hostNames?: readonly string[];
 }
 
 /** A service on its own port, with a temporary state directory. */
@@ -81,6 +83,7 @@ export class TestService implements AsyncDisposable {
       mount: mcpMount({ structured: true, ...(setup.logger ? { logger: setup.logger } : {}) }),
       ...(setup.audit ? { auditDir: auditDirectory(stateDir) } : {}),
       ...(setup.limits ? { limits: setup.limits } : {}),
+      ...(setup.hostNames ? { hostNames: setup.hostNames } : {}),
       ...(setup.openMetrics ? { openMetrics: true } : {}),
       ...(setup.now ? { now: setup.now } : {}),
     });

@@ -55,11 +55,24 @@ export class RemoteFunctions {
     await before?.[Symbol.asyncDispose]();
   }
 
-  /** Calls that no client has fetched yet. Waits for the first one. */
-  async next({ waitMs, signal }: { waitMs: number; signal: AbortSignal }): Promise<RemoteCall[]> {
+  /**
+   * Calls that no client has fetched yet. Waits for the first one. With `after`, the calls with a higher number, fetched or not:
+   * the reply with them may have been lost.
+   */
+  async next({
+    waitMs,
+    after,
+    signal,
+  }: {
+    waitMs: number;
+    after?: number;
+    signal: AbortSignal;
+  }): Promise<RemoteCall[]> {
     const end = performance.now() + waitMs;
     for (;;) {
-      const found = [...this.#waiting.values()].filter(({ isDelivered }) => !isDelivered);
+      const found = [...this.#waiting.values()].filter(({ call, isDelivered }) =>
+        after === undefined ? !isDelivered : call > after,
+      );
       for (const one of found) one.isDelivered = true;
       const leftMs = end - performance.now();
       if (found.length > 0 || leftMs <= 0 || signal.aborted) {

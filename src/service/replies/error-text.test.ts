@@ -40,7 +40,28 @@ test("an unexpected error is reported as internal", () => {
 });
 
 test("the text of an error for a guest contains no host path", () => {
-  const text = errorText(new Error("EACCES: '/srv/state'"), true);
+  const text = errorText(new Error("EACCES: '/srv/state'"), { isGuest: true });
   expect(text).toMatch(/^internal: a bug in codecell\n/);
   expect(text).not.toContain("/srv");
+});
+
+test("an error of the only tool names no other tool and no session_id", () => {
+  const codes = [
+    "session_closed",
+    "session_culled",
+    "session_unknown",
+    "cell_lost",
+    "run_limit",
+    "file_missing",
+  ] as const;
+  for (const code of codes) {
+    const text = errorText(new CodecellError(code, "why"), { hasOnlyTool: true });
+    expect(text).toMatch(new RegExp(`^${code}: why\\nnext: `));
+    expect(text).not.toMatch(/session_id|get_run|close_session|list_artifacts|rlm_/);
+  }
+});
+
+test("an error of another copy of codecell keeps its code", () => {
+  const copy = Object.assign(new Error("why"), { name: "CodecellError", code: "session_busy" });
+  expect(errorText(copy)).toMatch(/^session_busy: why\n/);
 });

@@ -43,8 +43,26 @@ const nextSteps: Readonly<Record<CodecellErrorCode, string>> = {
   model_failed: "call again once; if it fails again, tell the user that the model's server fails",
   replay_drift: "tell the user that the recording does not fit this run; record it again",
   disk_failed: "tell the user: codecell cannot write its files (is the disk full or read-only?)",
+  unauthorized: "tell the user that the service does not accept the token",
+  service_unavailable: "call again once; if it fails again, tell the user that the service cannot be reached",
   aborted: "call again if you still need it",
   internal: "this is a bug in codecell; call again once, then tell the user",
+};
+
+/** The next step where the failed tool is the only one and works in one session, if it differs. */
+const nextStepsOfOnlyTool: Readonly<Partial<Record<CodecellErrorCode, string>>> = {
+  policy_invalid: "tell the user to correct the policy; no code runs until then",
+  cell_lost:
+    "call again once and repeat the steps you need, because the variables are lost; if it fails, tell the user",
+  session_closed: "tell the user: this program has closed the session, and no code runs in it any more",
+  session_busy: "call again later: other code is running in this session",
+  session_unknown: "tell the user: the session is gone, and its variables and files with it",
+  session_culled: "tell the user: the session expired, and its variables are gone",
+  session_limit: "tell the user: no more sessions may be open at once",
+  run_limit: "call again later: too many runs are running",
+  checkpoint_unknown: "tell the user",
+  variable_missing: "list the variables first: run `dir()`",
+  file_missing: "check the path: list the directory first",
 };
 
 /** The hints of these codes are for users of the library; for a model, `next` is enough. */
@@ -56,19 +74,28 @@ export interface ErrorReply {
   readonly error: WireError["error"];
 }
 
+/** Who reads about an error. */
+export interface ErrorReader {
+  /** whether it is someone other than the operator, who must learn nothing about the host */
+  readonly isGuest?: boolean;
+  /** whether the failed tool is the only one that the model has, and works in one session */
+  readonly hasOnlyTool?: boolean;
+}
+
 /** Why a tool failed, and what the model can do next. For guests, nothing about the host. */
-export function errorReply(error: unknown, isForGuests = false): ErrorReply {
-  const { code, message, hint, cause } = isForGuests ? guestError(error) : ownError(error);
+export function errorReply(error: unknown, { isGuest = false, hasOnlyTool = false }: ErrorReader = {}): ErrorReply {
+  const { code, message, hint, cause } = isGuest ? guestError(error) : ownError(error);
+  const next = (hasOnlyTool ? nextStepsOfOnlyTool[code] : undefined) ?? nextSteps[code];
   const causeText = cause === undefined ? undefined : messageOf(cause);
   const lines = [
     `${code}: ${message}`,
     ...(causeText === undefined || message.includes(causeText) ? [] : [`cause: ${causeText.slice(0, 500)}`]),
     ...(hint === undefined || withoutHint.has(code) ? [] : [`hint: ${hint}`]),
-    `next: ${nextSteps[code]}`,
+    `next: ${next}`,
   ];
   // parts of the text may come from a cell
   const readable = (text: string) => readableText(text).slice(0, maxCharacters);
-  const remedy = hint === undefined || withoutHint.has(code) ? nextSteps[code] : hint;
+  const remedy = hint === undefined || withoutHint.has(code) ? next : hint;
   return {
     text: readable(lines.join("\n")),
     error: encodeError({ code, message: readable(message), hint: readable(remedy) }).error,
@@ -76,6 +103,12 @@ export function errorReply(error: unknown, isForGuests = false): ErrorReply {
 }
 
 function ownError(error: unknown): CodecellError {
-  if (error instanceof CodecellError) return error;
+  if (isCodecellError(error)) return error;
   return diskFailure(error) ?? new CodecellError("internal", messageOf(error));
+}
+
+/** Also of another copy of this class, such as the client's: what crosses bundles is not an `instanceof`. */
+function isCodecellError(error: unknown): error is CodecellError {
+  if (error instanceof CodecellError) return true;
+  return error instanceof Error && error.name === "CodecellError" && Object.hasOwn(nextSteps, Object(error).code);
 }

@@ -13,6 +13,8 @@ export interface RunSurroundings {
   readonly otherSessions?: readonly string[];
   /** what the cell's interpreter has; undefined: not asked */
   readonly python?: PythonFacts | undefined;
+  /** whether the tool that ran the code is the only one that the model has, so that no other may be named */
+  readonly isOnlyTool?: boolean;
 }
 
 const networkFailure =
@@ -37,7 +39,7 @@ export function runRemedies(result: RunResult, around: RunSurroundings): string[
   const { status, error, stderr } = result;
   const { policy } = around;
   const said = `${error?.name}: ${error?.message}\n${stderr.slice(-4_000)}`;
-  if (status === "timeout") return [timeoutRemedy(result, policy)];
+  if (status === "timeout") return [timeoutRemedy(result, around)];
   if (status === "out_of_memory" || isNamed(error, "MemoryError")) return [memoryRemedy(result, around)];
   if (status === "output_limit") {
     return [
@@ -50,9 +52,10 @@ export function runRemedies(result: RunResult, around: RunSurroundings): string[
   if (module !== undefined) return [moduleRemedy(module, around)];
   if (isNamed(error, "NameError") && result.id === 1) return [freshRemedy(around.otherSessions ?? [])];
   if (networkFailure.test(said) && !policy.net.enabled) {
-    return [
-      "there is no network in this sandbox (net.enabled): bring data in with rlm_load or upload_file, or tell the user",
-    ];
+    const instead = around.isOnlyTool
+      ? "tell the user"
+      : "bring data in with rlm_load or upload_file, or tell the user";
+    return [`there is no network in this sandbox (net.enabled): ${instead}`];
   }
   if (processFailure.test(said)) {
     return [
@@ -62,16 +65,16 @@ export function runRemedies(result: RunResult, around: RunSurroundings): string[
   if (diskFailure.test(said)) {
     return [`files may take ${formatSize(policy.proc.diskBytes)} in total (proc.disk): remove some, or write less`];
   }
-  const hidden = hiddenPath(error, policy);
-  if (hidden) return ["files of the user's machine are not visible here: rlm_load or upload_file brings one in"];
-  return [];
+  if (!hiddenPath(error, policy)) return [];
+  const instead = around.isOnlyTool ? "tell the user which one you need" : "rlm_load or upload_file brings one in";
+  return [`files of the user's machine are not visible here: ${instead}`];
 }
 
-function timeoutRemedy({ durationMs }: RunResult, policy: Policy | undefined): string {
+function timeoutRemedy({ durationMs }: RunResult, { policy, isOnlyTool }: RunSurroundings): string {
   const limitMs = policy?.proc.timeoutMs;
   if (limitMs === undefined || durationMs < limitMs) {
     const most = limitMs === undefined ? "" : ` up to ${limitMs / 1000}`;
-    return `the timeout of the call passed: pass a longer timeout${most}, with wait=0 to poll with get_run`;
+    return `the timeout of the call passed: pass a longer timeout${most}${isOnlyTool ? "" : ", with wait=0 to poll with get_run"}`;
   }
   return `${formatDuration(limitMs)} is the longest run that the policy allows (proc.timeout): do the work in shorter runs`;
 }

@@ -1,13 +1,13 @@
 import type { RunResult } from "../../sessions/runs/run.ts";
 import { renderShaped, type ShapedResult } from "../output/shape-output.ts";
 import { stateLeft } from "../output/state-left.ts";
-import type { ToolRun } from "../wire/tool-run.ts";
+import type { WireArtifact } from "../wire/artifact.ts";
 import { shownName } from "./artifact-uri.ts";
 
 export interface RunTextParts {
   readonly result: RunResult;
   readonly shaped: ShapedResult;
-  readonly artifacts: ToolRun["artifacts"];
+  readonly artifacts: readonly WireArtifact[];
   /** whether the output goes on from an earlier look */
   readonly isContinued: boolean;
   /** ` · session_id: …`, or nothing */

@@ -5,6 +5,7 @@ import { LazySandbox } from "../lazy-sandbox.ts";
 import type { Links } from "../links/links.ts";
 import type { ModelSource } from "../rlm/model-source.ts";
 import type { ReleaseSlot } from "../runs/run-registry.ts";
+import { StartedOnce } from "../runs/started-once.ts";
 import type { Sandbox } from "../sandbox.ts";
 import { policyFacts } from "../tools/policy-facts.ts";
 import { hostEffects } from "../tools/tool-hints.ts";
@@ -34,6 +35,8 @@ export class Tenant implements AsyncDisposable {
   readonly namespace: string;
   readonly sessions: TenantSessions;
   readonly requests = new OpenRequests();
+  /** runs that were started with an idempotency key */
+  readonly starts = new StartedOnce();
   /** for the tools of this tenant */
   readonly lazySandbox: LazySandbox;
   readonly #parts: TenantParts;

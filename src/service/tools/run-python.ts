@@ -2,6 +2,7 @@ import { z } from "zod";
 import { loadOnce } from "../../lib/load-once.ts";
 import { defaultLanguage, languageNames } from "../../policy/languages.ts";
 import { toolRunSchema } from "../wire/tool-run.ts";
+import { codeDescription, maxTimeoutSeconds, timeoutDescription } from "./code-description.ts";
 import { limitsText } from "./policy-facts.ts";
 import { sessionArgument } from "./session-argument.ts";
 import { defineTool } from "./tool.ts";
@@ -12,8 +13,7 @@ const running = loadOnce(() => import("../runs/run-code.ts"));
 export const runPythonTool = defineTool({
   name: "run_python",
   title: "Run code in a sandbox",
-  description:
-    "Run Python (or bash) in an isolated session that keeps variables, imports and files. Returns what it printed, the value of the last expression, shown figures as images, and the files it wrote. If it fails, variables are kept: correct the code and call again. Calls to one session take turns.",
+  description: `${codeDescription} Calls to one session take turns.`,
   limits: limitsText,
   input: z.strictObject({
     code: z.string(),
@@ -21,7 +21,7 @@ export const runPythonTool = defineTool({
       'Default: the shared session. "new" starts another one, for independent or parallel work.',
     ),
     language: z.enum(languageNames).default(defaultLanguage),
-    timeout: z.number().positive().max(86_400).optional().describe("Seconds after which the code is interrupted."),
+    timeout: z.number().positive().max(maxTimeoutSeconds).optional().describe(timeoutDescription),
     wait: waitSeconds,
   }),
   output: toolRunSchema,

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Artifact, LeftOut } from "../../artifacts/artifacts.ts";
+import { encodeFileTime, timestamp } from "./timestamp.ts";
 
 /** Creates a link to one version of a file. Anybody with the link can download it. */
 export type DownloadUrl = (artifact: { readonly name: string; readonly sha256: string }) => string;
@@ -14,6 +15,7 @@ export const artifactSchema = z.strictObject({
   size: z.int().describe("bytes"),
   mime_type: z.string().describe("guessed from the name and the first bytes"),
   sha256: z.string().describe("of the content, in hex"),
+  modified_at: timestamp.nullable().describe("as reported by the file system; null: outside the range of dates"),
   download_url: downloadUrlField,
 });
 /** An artifact in the wire format. */
@@ -26,9 +28,12 @@ export const leftOutSchema = z.strictObject({
 });
 
 /** A file that a run created or changed. */
-export function encodeArtifact({ name, size, mimeType, sha256 }: Artifact, downloadUrl?: DownloadUrl): WireArtifact {
+export function encodeArtifact(
+  { name, size, mimeType, sha256, modifiedMs }: Artifact,
+  downloadUrl?: DownloadUrl,
+): WireArtifact {
   const link = downloadUrl ? { download_url: downloadUrl({ name, sha256 }) } : {};
-  return { name, size, mime_type: mimeType, sha256, ...link };
+  return { name, size, mime_type: mimeType, sha256, modified_at: encodeFileTime(modifiedMs), ...link };
 }
 
 export function encodeLeftOut({ name, reason, message }: LeftOut): z.output<typeof leftOutSchema> {

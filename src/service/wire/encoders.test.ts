@@ -162,7 +162,15 @@ test("encoded run events have their type and offset", () => {
   const display = encodeRunEvent({ type: "display", display: 1, mime: "image/png", data: new Uint8Array(3) }, 4);
   expect([text, display].map((event) => runEventSchema.parse(event))).toEqual([
     { type: "stderr", offset: 3, text: "x" },
-    { type: "display", offset: 4, display: 1, mime_type: "image/png", size: 3, data_base64: "AAAA" },
+    {
+      type: "display",
+      offset: 4,
+      display: 1,
+      mime_type: "image/png",
+      size: 3,
+      stdout_offset: null,
+      data_base64: "AAAA",
+    },
   ]);
   expect(runEventSchema.safeParse({ ...text, more: 1 }).success).toBe(false);
 });

@@ -25,7 +25,8 @@ export type WireRunEvent = z.output<typeof runEventSchema>;
 /** One event of a run, with its number. */
 export function encodeRunEvent(event: RunEvent, at: number): WireRunEvent {
   if (event.type !== "display") return { type: event.type, offset: at, text: event.text };
-  const { type, display, mime, data } = event;
+  const { type, display, mime, data, stdoutOffset } = event;
   const data_base64 = Buffer.from(data).toString("base64");
-  return { type, offset: at, display, mime_type: mime, size: data.byteLength, data_base64 };
+  const place = { type, offset: at, stdout_offset: stdoutOffset ?? null };
+  return { ...place, display, mime_type: mime, size: data.byteLength, data_base64 };
 }

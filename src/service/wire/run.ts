@@ -16,6 +16,10 @@ export const displaySchema = z.strictObject({
   display: z.int().describe("number of the displayed value; the forms of one value share it"),
   mime_type: z.string(),
   size: z.int().describe("bytes"),
+  stdout_offset: z
+    .int()
+    .nullable()
+    .describe("how many characters the program had printed to stdout before it; null: unknown"),
   data_base64: z
     .string()
     .nullable()
@@ -31,6 +35,7 @@ export const runErrorSchema = z.strictObject({
 export const runSchema = z.strictObject({
   run_id: z.string().nullable().describe("to get the run again; null: on the command line, where runs are not kept"),
   session_id: z.string().nullable().describe("null: the cell of `codecell run` without `--session`"),
+  number: z.int().nullable().describe("number of the run in its session; null while it is running"),
   status: z
     .enum([...runEndings, "running"])
     .describe("how the run ended; `error` means that the program failed, not codecell"),
@@ -47,7 +52,19 @@ export const runSchema = z.strictObject({
   stdout_bytes: z.int().nullable().describe("size of the whole output, kept or not; null while it is running"),
   stderr_bytes: z.int().nullable().describe("as above"),
   truncated: z.boolean().describe("output or value was truncated"),
+  left_out_bytes: z
+    .strictObject({ stdout: z.int(), stderr: z.int() })
+    .nullable()
+    .describe("how much is missing in the middle of the kept output; null while it is running"),
   error: runErrorSchema.nullable().describe("the exception that ended the program"),
+  stopped_at_line: z
+    .int()
+    .nullable()
+    .describe("the line of its code that was running when it timed out or was interrupted; null: unknown"),
+  recovered_to: z
+    .int()
+    .nullable()
+    .describe("after a recovery: number of the run whose final variables were restored; 0: a fresh interpreter"),
   displays: z.array(displaySchema).describe("values that the program displayed: figures, tables, HTML"),
   artifacts: z.array(artifactSchema).describe("files that the run created or changed"),
   left_out: z.array(leftOutSchema).describe("changed files that are not artifacts, and why"),
@@ -63,7 +80,7 @@ export const runSchema = z.strictObject({
     .int()
     .nullable()
     .describe("`offset` of the first event after this response; null: on the command line"),
-  receipt: receiptSchema.optional().describe("only on the command line; HTTP serves it at `…/runs/{run}/receipt`"),
+  receipt: receiptSchema.optional().describe("on the command line, and over HTTP with `?receipt=true`"),
   save: z
     .strictObject({
       snapshot: snapshotSchema.nullable(),
@@ -98,12 +115,15 @@ export function encodeRun(
 ): WireRun {
   const { error, egress, receipt } = result;
   return {
-    ...{ run_id: runId, session_id: sessionId, status: result.status, state: result.state },
+    ...{ run_id: runId, session_id: sessionId, number: result.id, status: result.status, state: result.state },
     exit_code: result.exitCode ?? null,
     value: result.value ?? null,
     ...{ stdout: result.stdout, stderr: result.stderr },
     ...{ stdout_bytes: result.stdoutBytes, stderr_bytes: result.stderrBytes, truncated: result.truncated },
+    left_out_bytes: { ...result.leftOutBytes },
     error: error ? { type: error.name, message: error.message, traceback: error.traceback } : null,
+    stopped_at_line: result.stoppedAtLine ?? null,
+    recovered_to: result.recoveredTo ?? null,
     displays: encodeDisplays(result.displays, displayBytes),
     artifacts: result.artifacts.map((artifact) => encodeArtifact(artifact, downloadUrl)),
     left_out: result.leftOut.map(encodeLeftOut),
@@ -122,7 +142,8 @@ export function encodeRunning(
   { sessionId, runner }: { readonly sessionId: string; readonly runner: string },
 ): WireRun {
   return {
-    ...{ run_id: runId, session_id: sessionId, status: "running", state: null, exit_code: null, value: null },
+    ...{ run_id: runId, session_id: sessionId, number: null, status: "running", state: null },
+    ...{ exit_code: null, value: null, left_out_bytes: null, stopped_at_line: null, recovered_to: null },
     ...{ stdout: shownText(outputSoFar, "stdout"), stderr: shownText(outputSoFar, "stderr") },
     ...{ stdout_bytes: null, stderr_bytes: null, truncated: outputSoFar.isCut, error: null },
     ...{ displays: [], artifacts: [], left_out: [], egress: null, notes: [] },
@@ -132,9 +153,9 @@ export function encodeRunning(
 
 function encodeDisplays(displays: RunResult["displays"], displayBytes: number): WireRun["displays"] {
   let room = displayBytes;
-  return displays.map(({ display, mime, data }) => {
+  return displays.map(({ display, mime, data, stdoutOffset }) => {
     room -= data.byteLength;
     const data_base64 = room < 0 ? null : Buffer.from(data).toString("base64");
-    return { display, mime_type: mime, size: data.byteLength, data_base64 };
+    return { display, mime_type: mime, size: data.byteLength, stdout_offset: stdoutOffset ?? null, data_base64 };
   });
 }

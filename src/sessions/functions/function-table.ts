@@ -2,8 +2,8 @@ import type { z } from "zod";
 import type { ForkInCall } from "../../kernel/client.ts";
 import type { GuestCall } from "../../kernel/guest-calls.ts";
 import { DeadlinePassed, deadline } from "../../lib/deadline.ts";
-import { CodecellError, messageOf } from "../../lib/errors.ts";
-import { GuestFailure } from "../../lib/guest-failure.ts";
+import { messageOf } from "../../lib/errors.ts";
+import { exceptionName, GuestFailure } from "../../lib/guest-failure.ts";
 import type { Session } from "../session.ts";
 import { checkerOf, encodeSpecs } from "./function-spec.ts";
 import type { HostFunctions } from "./host-function.ts";
@@ -137,13 +137,5 @@ function endedBy(reason: unknown, name: string, timeoutMs: number): GuestFailure
  */
 function guestFailure(error: unknown): GuestFailure {
   if (error instanceof GuestFailure) return error;
-  const type = error instanceof CodecellError ? error.code : error instanceof Error ? error.name : "HostError";
-  return new GuestFailure(pythonNames[type] ?? type, messageOf(error), { cause: error });
+  return new GuestFailure(exceptionName(error), messageOf(error), { cause: error });
 }
-
-const pythonNames: Readonly<Record<string, string>> = {
-  Error: "HostError",
-  RangeError: "ValueError",
-  TypeError: "TypeError",
-  not_supported: "NotImplementedError",
-};

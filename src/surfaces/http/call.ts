@@ -3,7 +3,7 @@ import { z } from "zod";
 import { CodecellError } from "../../lib/errors.ts";
 import type { Tenant } from "../../service/tenants/tenant.ts";
 import type { Caller } from "./gate.ts";
-import { readJson } from "./read-json.ts";
+import { bodyOf, readJson } from "./read-json.ts";
 import type { Call, Route } from "./route.ts";
 import type { HttpService } from "./service.ts";
 
@@ -21,14 +21,17 @@ export interface CallParts {
 }
 
 const nothing = z.strictObject({});
+const noBytes = new Uint8Array(0);
 
 /** Validates a request with the schemas of its route. */
 export async function callOf(route: Route, parts: CallParts): Promise<AnyCall> {
   const { request, gone, service, caller, search } = parts;
   const body = route.takesBytes || !route.body ? {} : await readJson(request, service.limits.jsonBytes, caller?.bodies);
+  const bytes =
+    route.takesBytes === "whole" ? await bodyOf(request, service.limits.jsonBytes, caller?.bodies) : noBytes;
   const query = search === "" ? {} : Object.fromEntries(new URLSearchParams(search));
   return {
-    ...{ request, service, tenant: caller?.tenant as Tenant, scopes: caller?.token.scopes ?? [] },
+    ...{ request, bytes, service, tenant: caller?.tenant as Tenant, scopes: caller?.token.scopes ?? [] },
     get signal() {
       return gone();
     },

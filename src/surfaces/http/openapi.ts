@@ -42,7 +42,7 @@ export function openApiDocument(routes: readonly Route[], version: string): obje
 }
 
 function operation(route: Route): object {
-  const { id, summary, description, tag, scope, params, query, body, takesBytes, replies } = route;
+  const { id, summary, description, tag, scope, params, query, headers, body, takesBytes, replies } = route;
   const answers = Object.entries(replies).map(([status, reply]) => [status, answer(reply)]);
   return {
     operationId: id,
@@ -50,7 +50,7 @@ function operation(route: Route): object {
     ...(description === undefined ? {} : { description }),
     tags: [tag],
     ...(scope === "none" ? { security: [] } : { "x-codecell-scope": scope }),
-    parameters: [...parametersOf(params, "path"), ...parametersOf(query, "query")],
+    parameters: [...parametersOf(params, "path"), ...parametersOf(query, "query"), ...parametersOf(headers, "header")],
     ...(body ? { requestBody: { required: true, content: json(jsonSchema(body, "input")) } } : {}),
     ...(takesBytes ? { requestBody: { required: true, content: { "application/octet-stream": {} } } } : {}),
     responses: {
@@ -75,7 +75,7 @@ function reference(schema: z.ZodType): object {
   return name === undefined ? jsonSchema(schema, "output") : { $ref: `#/components/schemas/${name}` };
 }
 
-function parametersOf(schema: z.ZodObject | undefined, where: "path" | "query"): object[] {
+function parametersOf(schema: z.ZodObject | undefined, where: "path" | "query" | "header"): object[] {
   return Object.entries(schema?.shape ?? {}).map(([name, field]) => {
     const { description, ...rest } = jsonSchema(field as z.ZodType, "input") as { description?: string };
     const required = where === "path";

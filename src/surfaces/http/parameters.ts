@@ -17,8 +17,17 @@ export const fileParams = z.strictObject({
 export const checkpointName = z.string().min(1).max(128);
 
 const maxWaitSeconds = 60;
+export const flagQuery = z.enum(["true", "false"]).default("false");
+export const receiptQuery = flagQuery.describe("true: the result contains the receipt");
+export const offsetQuery = z.coerce
+  .number()
+  .int()
+  .min(0)
+  .optional()
+  .describe("the first event to send; with a number after the last one, only the result is sent");
 /** in a query, where everything is text */
 export const waitQuery = z.strictObject({
+  receipt: receiptQuery,
   wait: z.coerce.number().min(0).max(maxWaitSeconds).default(0).describe("seconds to wait for the end of the run"),
 });
 export const waitBody = z
@@ -27,7 +36,6 @@ export const waitBody = z
   .max(maxWaitSeconds)
   .default(30)
   .describe("seconds to wait for the end of the run; after that the response is 202 with its run_id");
-export const flagQuery = z.enum(["true", "false"]).default("false");
 export const pageLimit = z.coerce.number().int().min(1).max(1000).default(200);
 
 /** A plain name. The attack: a token with only the scope `read` runs code by an expression. */

@@ -26,7 +26,12 @@ export async function readJson(request: IncomingMessage, maxBytes: number, memor
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-async function bodyOf(request: IncomingMessage, maxBytes: number, memory: BodyMemory | undefined): Promise<Buffer> {
+/** Reads a body. One over the limit is refused before it is in memory. */
+export async function bodyOf(
+  request: IncomingMessage,
+  maxBytes: number,
+  memory: BodyMemory | undefined,
+): Promise<Buffer> {
   const read = await readBody(request, { maxBytes, memory });
   if ("body" in read) return read.body;
   if (read.refused === "too_large")

@@ -14,6 +14,8 @@ export interface Call<Params, Query, Body> {
   readonly scopes: readonly Scope[];
   readonly service: HttpService;
   readonly request: IncomingMessage;
+  /** the body of a route that takes it as a whole */
+  readonly bytes: Uint8Array;
   /** aborted when the client disconnects */
   readonly signal: AbortSignal;
 }
@@ -44,8 +46,10 @@ export interface RouteSpec<Params extends z.ZodObject, Query extends z.ZodObject
   readonly params?: Params;
   readonly query?: Query;
   readonly body?: Body;
-  /** the body is a file, and the route reads it from the request */
-  readonly takesBytes?: boolean;
+  /** headers that the route reads, for the OpenAPI document */
+  readonly headers?: z.ZodObject;
+  /** the body is not JSON: the route reads it from the request as a stream, or gets it as a whole */
+  readonly takesBytes?: "stream" | "whole";
   readonly replies: Readonly<Record<number, ReplySpec>>;
   handle(call: Call<z.output<Params>, z.output<Query>, z.output<Body>>): Promise<Reply>;
 }

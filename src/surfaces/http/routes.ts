@@ -10,13 +10,16 @@ import { deleteCheckpointRoute } from "./routes/delete-checkpoint.ts";
 import { deleteFileRoute } from "./routes/delete-file.ts";
 import { downloadRoute } from "./routes/download.ts";
 import { forkSessionRoute } from "./routes/fork-session.ts";
+import { getCellRoute } from "./routes/get-cell.ts";
 import { getFileRoute } from "./routes/get-file.ts";
 import { getPolicyRoute } from "./routes/get-policy.ts";
 import { getReceiptRoute } from "./routes/get-receipt.ts";
 import { getRunRoute } from "./routes/get-run.ts";
 import { getSessionRoute } from "./routes/get-session.ts";
 import { getVariableRoute } from "./routes/get-variable.ts";
+import { getVariableBytesRoute } from "./routes/get-variable-bytes.ts";
 import { healthRoute } from "./routes/health.ts";
+import { interruptRunRoute } from "./routes/interrupt-run.ts";
 import { listArtifactsRoute } from "./routes/list-artifacts.ts";
 import { listAuditRoute } from "./routes/list-audit.ts";
 import { listCallsRoute } from "./routes/list-calls.ts";
@@ -30,12 +33,14 @@ import { metricsRoute } from "./routes/metrics.ts";
 import { openApiRoute } from "./routes/openapi.ts";
 import { putFileRoute } from "./routes/put-file.ts";
 import { putStdinRoute } from "./routes/put-stdin.ts";
+import { readValueRoute } from "./routes/read-value.ts";
 import { resetSessionRoute } from "./routes/reset-session.ts";
 import { restoreSessionRoute } from "./routes/restore-session.ts";
 import { rollbackRoute } from "./routes/rollback.ts";
 import { saveSessionRoute } from "./routes/save-session.ts";
 import { setFunctionsRoute } from "./routes/set-functions.ts";
 import { setVariableRoute } from "./routes/set-variable.ts";
+import { setVariableBytesRoute } from "./routes/set-variable-bytes.ts";
 import { startRunRoute } from "./routes/start-run.ts";
 import { verifyAuditRoute } from "./routes/verify-audit.ts";
 import { watchRunRoute } from "./routes/watch-run.ts";
@@ -45,6 +50,7 @@ export const routes: readonly Route[] = [
   listSessionsRoute,
   createSessionRoute,
   getSessionRoute,
+  getCellRoute,
   closeSessionRoute,
   forkSessionRoute,
   getPolicyRoute,
@@ -59,10 +65,14 @@ export const routes: readonly Route[] = [
   watchRunRoute,
   putStdinRoute,
   cancelRunRoute,
+  interruptRunRoute,
   getReceiptRoute,
   listVariablesRoute,
   getVariableRoute,
   setVariableRoute,
+  getVariableBytesRoute,
+  setVariableBytesRoute,
+  readValueRoute,
   setFunctionsRoute,
   listCallsRoute,
   answerCallRoute,

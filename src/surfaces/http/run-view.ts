@@ -11,8 +11,9 @@ export async function endedView(
   runId: string,
   sessionId: string,
   sandbox: Sandbox,
+  { withReceipt = false }: { readonly withReceipt?: boolean } = {},
 ): Promise<WireRun> {
   const downloadUrl = result.artifacts.length === 0 ? undefined : await sandbox.linksOf(sessionId);
   const { nextOffset } = sandbox.runs.status(runId);
-  return encodeRun(result, { runId, sessionId, nextOffset }, { downloadUrl, displayBytes });
+  return encodeRun(result, { runId, sessionId, nextOffset }, { downloadUrl, displayBytes, withReceipt });
 }

@@ -114,6 +114,7 @@ describe("a tenant's session", () => {
     forkSession: {},
     changeSessionPolicy: { net: { allowlist: [] } },
     setVariable: { value: 1 },
+    readValue: { expression: "x" },
     createLink: { path: "x" },
     createCheckpoint: { name: "x" },
     setFunctions: { functions: [] },
@@ -233,6 +234,44 @@ describe("a run over HTTP", () => {
     expect((await client.call("POST", `${path}/cancel?wait=20`)).json).toMatchObject({ status: "cancelled" });
     expect((await client.call("GET", "/v1/sessions/s/runs")).json.runs).toMatchObject([
       { status: "cancelled", cancelled: true },
+    ]);
+  });
+
+  test("that is requested twice with one Idempotency-Key runs once, even if the first reply was lost", async () => {
+    const client = await (await open()).client("a");
+    await client.session("s");
+    const start = (code: string, key: string, more: object = {}) =>
+      client.call("POST", "/v1/sessions/s/runs", { code, ...more }, { "idempotency-key": key });
+    const both = await Promise.all([start("once", "key-00000001"), start("once", "key-00000001")]);
+    expect(both.map(({ status, json }) => [status, json.stdout])).toEqual([
+      [200, "once"],
+      [200, "once"],
+    ]);
+    expect(new Set(both.map(({ json }) => json.run_id)).size).toBe(1);
+    expect((await start("other", "key-00000001")).json.error).toMatchObject({ code: "usage" });
+    expect((await start("once", "key-00000002")).json.run_id).not.toBe(both[0]?.json.run_id);
+    expect((await start("once", "short")).json.error.message).toMatch(/8 to 255/);
+    // a refused start is no start: the same key may try again
+    await client.run("s", "open", { wait: 0 });
+    expect((await start("later", "key-00000003")).json.error).toMatchObject({ code: "session_busy" });
+    openGate();
+    expect((await start("later", "key-00000003", { when_busy: "wait" })).json).toMatchObject({ stdout: "later" });
+    expect((await client.call("GET", "/v1/sessions/s/runs")).json.runs.length).toBe(4);
+  });
+
+  test("streams only its id and its result to a client that asks for events after the last one", async () => {
+    const client = await (await open()).client("a");
+    await client.session("s");
+    const path = `/v1/sessions/s/runs?receipt=true&offset=${Number.MAX_SAFE_INTEGER}`;
+    const stream = await client.fetch(path, {
+      ...{ method: "POST", body: JSON.stringify({ code: "hello" }) },
+      headers: { accept: "text/event-stream", "content-type": "application/json" },
+    });
+    const events = [];
+    for await (const event of eventsOf(stream)) events.push(event);
+    expect(events).toMatchObject([
+      { event: "run" },
+      { event: "result", data: { run: { stdout: "hello", number: 1, receipt: { runner: "wasm" } } } },
     ]);
   });
 

@@ -38,6 +38,8 @@ export const errorExitCodes: Readonly<Record<CodecellErrorCode, number>> = {
   model_failed: 75,
   replay_drift: 1,
   disk_failed: 74,
+  unauthorized: 3,
+  service_unavailable: 75,
   internal: 70,
 };
 

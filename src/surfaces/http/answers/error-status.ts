@@ -39,6 +39,8 @@ export const errorStatuses: Readonly<Record<CodecellErrorCode, number>> = {
   model_failed: 502,
   replay_drift: 422,
   disk_failed: 507,
+  unauthorized: 401,
+  service_unavailable: 503,
   internal: 500,
 };
 

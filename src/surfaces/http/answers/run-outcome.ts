@@ -33,10 +33,11 @@ export async function findRun(
 /** The result of a run, or 202 with its output so far if it is still running after `waitMs`. */
 export async function runOutcome(
   { sandbox, runId, sessionId, runner }: FoundRun,
-  { waitMs, signal }: { waitMs: number; signal: AbortSignal },
+  { waitMs, signal, withReceipt = false }: { waitMs: number; signal: AbortSignal; withReceipt?: boolean },
 ): Promise<Reply> {
   const outcome = await sandbox.runs.wait(runId, { timeoutMs: waitMs, signal });
-  if (outcome.status !== "running") return { json: await endedView(outcome, runId, sessionId, sandbox) };
+  if (outcome.status !== "running")
+    return { json: await endedView(outcome, runId, sessionId, sandbox, { withReceipt }) };
   const headers = { location: `/v1/sessions/${sessionId}/runs/${runId}` };
   return { status: 202, json: encodeRunning(outcome, { sessionId, runner }), headers };
 }

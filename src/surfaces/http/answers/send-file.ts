@@ -51,6 +51,7 @@ export async function sendFile(
     const headers = {
       ...fileHeaders(name, mimeType, options.disposition),
       etag,
+      ...lastModified(file.modifiedMs),
       "content-length": String(end - start),
       ...(range.kind === "part" ? { "content-range": `bytes ${start}-${end - 1}/${file.size}` } : {}),
     };
@@ -65,6 +66,13 @@ export async function sendFile(
     await file[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** Nothing for times outside the range of dates, which a program can set. */
+function lastModified(ms: number): Record<string, string> {
+  const date = new Date(ms);
+  const isShown = !Number.isNaN(date.getTime()) && date.getUTCFullYear() >= 0 && date.getUTCFullYear() < 10_000;
+  return isShown ? { "last-modified": date.toUTCString() } : {};
 }
 
 /** Holds back the last chunk until the digest matches. If it does not, the client sees an incomplete response. */

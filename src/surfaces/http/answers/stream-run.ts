@@ -7,6 +7,13 @@ import type { HttpService } from "../service.ts";
 import { errorReply } from "./error-status.ts";
 import { EventStream } from "./sse.ts";
 
+export interface StreamRunOptions {
+  /** the first event to send; with a number after the last one, only the result is sent */
+  readonly fromOffset: number;
+  readonly withReceipt?: boolean;
+  readonly service: Pick<HttpService, "limits" | "logFailure">;
+}
+
 /**
  * Streams the events of a run from an offset, past and future, then its result. Event ids are offsets, so a client that
  * lost its connection can resume.
@@ -14,7 +21,7 @@ import { EventStream } from "./sse.ts";
 export function streamRun(
   sandbox: Sandbox,
   runId: string,
-  { fromOffset, service }: { fromOffset: number; service: Pick<HttpService, "limits" | "logFailure"> },
+  { fromOffset, withReceipt = false, service }: StreamRunOptions,
 ): Reply {
   const { sessionId } = sandbox.runs.status(runId);
   const answer = async (response: ServerResponse, signal: AbortSignal) => {
@@ -29,7 +36,7 @@ export function streamRun(
       const result = await sandbox.runs.wait(runId, { signal });
       if (result.status !== "running") {
         const { nextOffset } = sandbox.runs.status(runId);
-        const run = await endedView(result, runId, sessionId, sandbox);
+        const run = await endedView(result, runId, sessionId, sandbox, { withReceipt });
         await send({ type: "result", offset: nextOffset - 1, run }, nextOffset - 1);
       }
     } catch (error) {

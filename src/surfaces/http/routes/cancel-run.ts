@@ -17,6 +17,6 @@ export const cancelRunRoute = defineRoute({
   async handle({ params, query, tenant, signal }) {
     const run = await findRun(tenant, params);
     run.sandbox.runs.cancel(run.runId);
-    return runOutcome(run, { waitMs: query.wait * 1000, signal });
+    return runOutcome(run, { waitMs: query.wait * 1000, signal, withReceipt: query.receipt === "true" });
   },
 });

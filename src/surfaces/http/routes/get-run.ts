@@ -13,6 +13,8 @@ export const getRunRoute = defineRoute({
   query: waitQuery,
   replies: runReplies,
   async handle({ params, query, tenant, signal }) {
-    return runOutcome(await findRun(tenant, params), { waitMs: query.wait * 1000, signal });
+    return runOutcome(await findRun(tenant, params), {
+      ...{ waitMs: query.wait * 1000, signal, withReceipt: query.receipt === "true" },
+    });
   },
 });

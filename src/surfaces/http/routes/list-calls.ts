@@ -16,6 +16,12 @@ export const listCallsRoute = defineRoute({
   params: sessionParams,
   query: z.strictObject({
     wait: z.coerce.number().min(0).max(maxWaitSeconds).default(0).describe("seconds to wait for a call"),
+    after: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .optional()
+      .describe("calls with a higher number, even if they were fetched before: for a client whose reply was lost"),
   }),
   replies: {
     200: {
@@ -34,7 +40,10 @@ export const listCallsRoute = defineRoute({
   },
   async handle({ params, query, tenant, signal }) {
     const session = await tenant.sessions.get(params.session);
-    const calls = await remoteFunctionsOf(session).next({ waitMs: query.wait * 1000, signal });
+    const calls = await remoteFunctionsOf(session).next({
+      ...{ waitMs: query.wait * 1000, signal },
+      ...(query.after === undefined ? {} : { after: query.after }),
+    });
     return { status: 200, json: { calls } };
   },
 });

@@ -13,7 +13,7 @@ export const putFileRoute = defineRoute({
   tag: "files",
   scope: "run",
   params: fileParams,
-  takesBytes: true,
+  takesBytes: "stream",
   replies: {
     200: {
       description: "the file was written",

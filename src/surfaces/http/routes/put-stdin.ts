@@ -15,7 +15,7 @@ export const putStdinRoute = defineRoute({
   tag: "runs",
   scope: "run",
   params: runParams,
-  takesBytes: true,
+  takesBytes: "stream",
   replies: {
     200: {
       description: "the program has its input, or it ended without reading all of it",

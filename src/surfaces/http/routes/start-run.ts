@@ -5,8 +5,12 @@ import { LateStdin } from "../../../service/runs/late-stdin.ts";
 import { startRun } from "../../../service/runs/start-run.ts";
 import { runOutcome, runReplies } from "../answers/run-outcome.ts";
 import { streamRun } from "../answers/stream-run.ts";
-import { sessionParams, waitBody } from "../parameters.ts";
+import { offsetQuery, receiptQuery, sessionParams, waitBody } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
+
+const idempotencyKey = z
+  .string()
+  .regex(/^[\x21-\x7e]{8,255}$/, "an Idempotency-Key has 8 to 255 visible ASCII characters");
 
 /** More goes through `stdin_stream`, which keeps nothing in memory. */
 const maxStdinCharacters = 1024 * 1024;
@@ -21,6 +25,14 @@ export const startRunRoute = defineRoute({
   tag: "runs",
   scope: "run",
   params: sessionParams,
+  query: z.strictObject({ offset: offsetQuery, receipt: receiptQuery }),
+  headers: z.object({
+    "idempotency-key": idempotencyKey
+      .optional()
+      .describe(
+        "a random text; a second request with the same key and body runs nothing, and is answered for the first run",
+      ),
+  }),
   body: z.strictObject({
     code: z.string(),
     language: z.enum(languageNames).default(defaultLanguage),
@@ -43,28 +55,48 @@ export const startRunRoute = defineRoute({
       .describe("if another run is running in this session: return 409, or wait for it, at most `wait` seconds"),
   }),
   replies: runReplies,
-  async handle({ params, body, tenant, service, request, signal }) {
+  async handle({ params, query, body, tenant, service, request, signal }) {
+    const key = keyOf(request.headers["idempotency-key"]);
     const sandbox = await tenant.sandbox();
     const session = await tenant.sessions.get(params.session);
     const { code, language, timeout, args, file } = body;
     if (body.stdin_stream && body.stdin !== undefined) {
       throw new CodecellError("usage", "`stdin` and `stdin_stream` cannot be combined");
     }
-    const stdin = body.stdin_stream ? new LateStdin() : body.stdin;
     const waitMs = body.wait * 1000;
     const startedAt = performance.now();
-    await sandbox.prepareRun(session);
-    const { runId, sessionId } = await startRun(sandbox.runs, session, code, {
-      ...{ language, signal, turnMs: body.when_busy === "wait" ? waitMs : 0 },
-      ...(timeout === undefined ? {} : { timeout: timeout * 1000 }),
-      ...(args === undefined ? {} : { args }),
-      ...(file === undefined ? {} : { file }),
-      ...(stdin === undefined ? {} : { stdin }),
-    });
+    const start = async () => {
+      const stdin = body.stdin_stream ? new LateStdin() : body.stdin;
+      await sandbox.prepareRun(session);
+      const { runId } = await startRun(sandbox.runs, session, code, {
+        ...{ language, signal, turnMs: body.when_busy === "wait" ? waitMs : 0 },
+        ...(timeout === undefined ? {} : { timeout: timeout * 1000 }),
+        ...(args === undefined ? {} : { args }),
+        ...(file === undefined ? {} : { file }),
+        ...(stdin === undefined ? {} : { stdin }),
+      });
+      return runId;
+    };
+    const described = JSON.stringify([params.session, body]);
+    const runId = key === undefined ? await start() : await tenant.starts.once(key, described, start, signal);
+    const { sessionId } = sandbox.runs.status(runId);
+    const withReceipt = query.receipt === "true";
     if (request.headers.accept?.includes("text/event-stream")) {
-      return streamRun(sandbox, runId, { fromOffset: 0, service });
+      return streamRun(sandbox, runId, { fromOffset: query.offset ?? 0, withReceipt, service });
     }
     const leftMs = body.stdin_stream ? 0 : Math.max(0, waitMs - (performance.now() - startedAt));
-    return runOutcome({ sandbox, runId, sessionId, runner: tenant.sessions.runner }, { waitMs: leftMs, signal });
+    return runOutcome(
+      { sandbox, runId, sessionId, runner: tenant.sessions.runner },
+      {
+        ...{ waitMs: leftMs, signal, withReceipt },
+      },
+    );
   },
 });
+
+function keyOf(header: string | string[] | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  const parsed = idempotencyKey.safeParse(header);
+  if (parsed.success) return parsed.data;
+  throw new CodecellError("usage", parsed.error.issues[0]?.message ?? "the Idempotency-Key is invalid");
+}

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { CodecellError } from "../../../lib/errors.ts";
 import { findRun } from "../answers/run-outcome.ts";
 import { streamRun } from "../answers/stream-run.ts";
-import { runParams } from "../parameters.ts";
+import { offsetQuery, receiptQuery, runParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 
 export const watchRunRoute = defineRoute({
@@ -15,12 +15,12 @@ export const watchRunRoute = defineRoute({
   tag: "runs",
   scope: "read",
   params: runParams,
-  query: z.strictObject({ offset: z.coerce.number().int().min(0).optional().describe("the first event to send") }),
+  query: z.strictObject({ offset: offsetQuery, receipt: receiptQuery }),
   replies: { 200: { description: "the data of each event is a RunEvent", contentType: "text/event-stream" } },
   async handle({ params, query, tenant, service, request }) {
     const { sandbox, runId } = await findRun(tenant, params);
     const fromOffset = query.offset ?? afterLast(request.headers["last-event-id"]);
-    return streamRun(sandbox, runId, { fromOffset, service });
+    return streamRun(sandbox, runId, { fromOffset, withReceipt: query.receipt === "true", service });
   },
 });
 

@@ -17,10 +17,12 @@ from .wire.event import Displayed, Ended, Output, RunEvent
 from .wire.run import Artifact, Display, ProgramFailure, RunResult, RunSummary, Usage
 from .wire.session import (
     AuditPage,
+    Cell,
     Checkpoint,
     File,
     HistoryEntry,
     Link,
+    Preview,
     Receipt,
     SessionInfo,
     SessionPolicy,
@@ -32,6 +34,7 @@ __all__ = [
     "Artifact",
     "AuditFeed",
     "AuditPage",
+    "Cell",
     "Checkpoint",
     "Codecell",
     "CodecellError",
@@ -44,6 +47,7 @@ __all__ = [
     "HistoryEntry",
     "Link",
     "Output",
+    "Preview",
     "ProgramError",
     "ProgramFailure",
     "Receipt",

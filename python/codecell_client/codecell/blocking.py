@@ -20,11 +20,13 @@ from .wire.session import (
     ArtifactPage,
     AuditPage,
     AuditReport,
+    Cell,
     Checkpoint,
     File,
     FilePage,
     HistoryEntry,
     Link,
+    Preview,
     Receipt,
     Restored,
     SessionInfo,
@@ -82,9 +84,9 @@ class Run:
         """Stops the run: it is interrupted, which keeps the variables, and killed if it ignores that. Waits for its end."""
         return _do(self._inner.cancel(wait))
 
-    def interrupt(self) -> RunResult:
-        """Stops the run without waiting for its end."""
-        return _do(self._inner.interrupt())
+    def interrupt(self, wait: float = 0) -> RunResult:
+        """Interrupts the run once, as Ctrl-C does. The program can catch it; a second call kills one that ignores the first."""
+        return _do(self._inner.interrupt(wait))
 
     def send_stdin(self, source: Source) -> StdinSent:
         """Sends the whole standard input of a run that was started with `stdin_stream=True`."""
@@ -291,16 +293,23 @@ class Session:
         """Names, types and summaries; at most 1000."""
         return _do(self._inner.variables())
 
-    def get(self, name: str) -> Any:
-        """The value of a variable, through JSON. It comes from the cell: do not trust it."""
-        return _do(self._inner.get(name))
+    def get(self, expression: str) -> Any:
+        """The value of a variable or an expression, through JSON. It comes from the cell: do not trust it.
+
+        An expression that is no name is code, so it needs the scope `run`.
+        """
+        return _do(self._inner.get(expression))
+
+    def preview(self, expression: str, max_bytes: Optional[int] = None) -> Preview:
+        """The beginning of a value as text, whatever its size and type."""
+        return _do(self._inner.preview(expression, max_bytes))
 
     def get_bytes(self, name: str) -> bytes:
-        """The content of a variable that holds bytes, at most 12 MiB. Needs the scope `run`."""
+        """The content of a variable that holds bytes or text, at most 16 MiB."""
         return _do(self._inner.get_bytes(name))
 
     def set(self, name: str, value: Any) -> None:
-        """Sets a variable: bytes as they are, anything else through JSON."""
+        """Sets a variable: bytes as they are, anything else through JSON. At most 16 MiB."""
         _do(self._inner.set(name, value))
 
     # Files
@@ -374,6 +383,10 @@ class Session:
     def info(self) -> SessionInfo:
         """Its state. Starts no cell."""
         return _do(self._inner.info())
+
+    def cell(self) -> Cell:
+        """Its cell: Python's version, languages, what it uses, what is enforced. Starts the cell if there is none."""
+        return _do(self._inner.cell())
 
     def policy(self) -> SessionPolicy:
         """The rules that can change while it lives, and the hash of its whole policy."""

@@ -6,12 +6,12 @@ import threading
 from typing import Any, Dict, List, Optional
 from urllib.parse import urlsplit
 
-from ..errors import CodecellError, bad_response
+from ..errors import CodecellError
 from ..http.transport import Request, Transport
-from ..wire.decode import decode
+from ..wire.decode import as_list, as_object, decode
 from ..wire.session import AuditPage, AuditReport, SessionInfo
 from .events import AuditEvents
-from .session import AsyncFile, AsyncSession, Capabilities, Target, listed, save
+from .session import AsyncFile, AsyncSession, Capabilities, Target, save
 
 LINK = re.compile(r".*(/v1/download/[A-Za-z0-9._~-]+)")
 
@@ -78,12 +78,12 @@ class AsyncCodecell:
 
     async def sessions(self) -> List[SessionInfo]:
         """The sessions of this token."""
-        return [decode(SessionInfo, one) for one in listed(await self._get("/v1/sessions"), "sessions")]
+        return [decode(SessionInfo, one) for one in as_list(as_object(await self._get("/v1/sessions")).get("sessions"), "sessions")]
 
     async def health(self) -> bool:
         """Whether the service is up. Needs no token."""
         data = await self._transport.json(Request("GET", "/v1/health", retry=True, with_token=False))
-        return isinstance(data, dict) and data.get("status") == "ok"
+        return as_object(data).get("status") == "ok"
 
     async def audit(
         self,
@@ -117,10 +117,7 @@ class AsyncCodecell:
 
     async def openapi(self) -> Dict[str, Any]:
         """The OpenAPI document of the service."""
-        data = await self._get("/v1/openapi.json")
-        if not isinstance(data, dict):
-            raise bad_response("it is not an object")
-        return data
+        return as_object(await self._get("/v1/openapi.json"))
 
     async def open_link(self, url: str) -> AsyncFile:
         """Opens the file of a link to read it piece by piece. Asks this service only, and sends no token."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 from collections import deque
 from typing import Any, Deque, Dict, Optional
 
-from ..errors import CodecellError, Unreachable
+from ..errors import Unreachable
 from ..http.sse import EventParser, ServerEvent
 from ..http.transport import OpenResponse, Request, Transport
-from ..wire.decode import parse_json
-from ..wire.event import Ended, RunEvent, decode_event
+from ..wire.decode import as_object, parse_json
+from ..wire.event import Ended, RunEvent, decode_error, decode_event
 
 # Between attempts that brought no event. Any event starts again from the first.
 DELAYS = (0.0, 0.1, 0.4, 1.5, 3.0, 5.0)
@@ -109,9 +109,9 @@ class AuditEvents:
                 return None
             data = parse_json(received.data)
             if received.name == "error":
-                raise CodecellError("audit_failed", "the events of the audit ended with an error")
-            if isinstance(data, dict):
-                return data
+                raise decode_error(data, 0)
+            if received.name == "audit":
+                return as_object(data)
 
     def close(self) -> None:
         source, self._source = self._source, None

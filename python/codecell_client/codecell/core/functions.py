@@ -5,12 +5,12 @@ import dataclasses
 import functools
 import json
 import threading
-from typing import Any, Callable, Dict, List, Mapping, Optional, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Union, cast
 
-from ..errors import CodecellError, Unreachable, bad_response
+from ..errors import CodecellError, Unreachable
 from ..http.stream import Job
 from ..http.transport import Request, Transport
-from ..wire.decode import decode
+from ..wire.decode import as_list, as_object, decode
 from ..wire.session import FunctionCall
 from .schema import Function, call_with, declaration
 
@@ -79,8 +79,11 @@ class Functions:
 
     async def _serve(self) -> None:
         failures = 0
+        latest = 0
         while self._goes_on():
-            request = Request("GET", self._path + "/calls", {"wait": POLL_SECONDS}, wait=POLL_SECONDS, retry=True)
+            # Each call is sent once. After a lost response, those that were in it are asked for again.
+            query = {"wait": POLL_SECONDS, "after": latest if failures > 0 else None}
+            request = Request("GET", self._path + "/calls", query, wait=POLL_SECONDS)
             try:
                 calls = decode_calls(await self._transport.json(request))
                 failures = 0
@@ -92,6 +95,7 @@ class Functions:
                 await self._transport.runtime.sleep(RETRY_SECONDS)
                 continue
             for call in calls:
+                latest = max(latest, call.call)
                 await self._slots.acquire()
                 self._transport.runtime.start(functools.partial(self._answer, call), "codecell function")
 
@@ -134,10 +138,7 @@ class Functions:
 
 
 def decode_calls(data: Any) -> List[FunctionCall]:
-    calls = data.get("calls") if isinstance(data, dict) else None
-    if not isinstance(calls, list):
-        raise bad_response("it has no calls")
-    return [decode(FunctionCall, one) for one in calls]
+    return [decode(FunctionCall, one) for one in as_list(as_object(data).get("calls"), "calls")]
 
 
 def plain(value: Any) -> Any:
@@ -153,7 +154,7 @@ def _converted(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.asdict(value)
     if isinstance(value, (set, frozenset)):
-        return list(value)
+        return list(cast("Set[Any]", value))
     raise TypeError("a value of type %s has no JSON form" % type(value).__name__)
 
 

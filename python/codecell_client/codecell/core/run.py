@@ -70,9 +70,10 @@ class AsyncRun:
         request = Request("POST", self._path + "/cancel", {"wait": wait}, wait=wait, retry=True)
         return self.remember(decode(RunResult, await self._transport.json(request)))
 
-    async def interrupt(self) -> RunResult:
-        """Stops the run without waiting for its end."""
-        return await self.cancel(wait=0)
+    async def interrupt(self, wait: float = 0) -> RunResult:
+        """Interrupts the run once, as Ctrl-C does. The program can catch it; a second call kills one that ignores the first."""
+        request = Request("POST", self._path + "/interrupt", {"wait": wait}, wait=wait)
+        return self.remember(decode(RunResult, await self._transport.json(request)))
 
     async def send_stdin(self, source: Source) -> StdinSent:
         """Sends the whole standard input of a run that was started with `stdin_stream=True`."""
@@ -108,7 +109,7 @@ class AsyncRun:
 
     async def cancel_quietly(self) -> None:
         try:
-            await self._transport.runtime.finish(self.interrupt(), ignored)
+            await self._transport.runtime.finish(self.cancel(wait=0), ignored)
         except CodecellError:
             pass  # it has ended, or nobody can be told
 

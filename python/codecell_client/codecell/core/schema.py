@@ -76,7 +76,7 @@ def call_with(call: Callable[..., Any], given: Mapping[str, Any]) -> Any:
     parameters, _ = signature_of(call)
     left = dict(given)
     rest = next((one for one in parameters if one.kind is inspect.Parameter.VAR_POSITIONAL), None)
-    spread = left.pop(rest.name, []) if rest else []
+    spread: List[Any] = left.pop(rest.name, []) if rest else []
     positions: List[Any] = []
     for one in parameters:
         by_position = one.kind is inspect.Parameter.POSITIONAL_ONLY

@@ -1,24 +1,25 @@
 """A session of the service: variables, files and programs that belong together."""
 from __future__ import annotations
 
-import base64
-import binascii
+import dataclasses
 import os
 import secrets
-from typing import IO, Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+from typing import IO, Any, Callable, Dict, List, Mapping, Optional, Sequence, Union, cast
 
-from ..errors import CodecellError, bad_response
-from ..http.transport import OpenResponse, Request, Reply, Transport, file_path, segment
-from ..wire.decode import decode
+from ..errors import CodecellError, Unreachable, bad_response
+from ..http.transport import OpenResponse, Request, Transport, file_path, segment
+from ..wire.decode import as_list, as_object, decode
 from ..wire.event import RunEvent
 from ..wire.run import RunResult, RunSummary
 from ..wire.session import (
     ArtifactPage,
+    Cell,
     Checkpoint,
     File,
     FilePage,
     HistoryEntry,
     Link,
+    Preview,
     Receipt,
     Restored,
     SessionInfo,
@@ -162,14 +163,18 @@ class AsyncSession:
             body["args"] = list(args)
         if stdin_stream:
             body["stdin_stream"] = True
-        # A second request with the same key returns the first one's run, where the service says that it supports this.
         headers = {"idempotency-key": secrets.token_hex(16)}
-        retry = await self._capabilities.has_idempotent_starts()
-        request = Request("POST", self._path + "/runs", json=body, wait=wait, headers=headers, retry=retry)
+        request = Request("POST", self._path + "/runs", json=body, wait=wait, headers=headers)
         return await self._transport.runtime.finish(self._started(request), AsyncRun.cancel_quietly)
 
     async def _started(self, request: Request) -> AsyncRun:
-        reply: Reply = await self._transport.call(request)
+        try:
+            reply = await self._transport.call(request)
+        except Unreachable as error:
+            # The code may be running. A second request with the same key gets that run, if the service knows such keys.
+            if not error.is_sent or not await self._capabilities.has_idempotent_starts():
+                raise
+            reply = await self._transport.call(dataclasses.replace(request, retry=True))
         result = decode(RunResult, reply.json)
         run = AsyncRun(self._transport, self.id, result.run_id)
         run.remember(result)
@@ -244,39 +249,38 @@ class AsyncSession:
         """Names, types and summaries; at most 1000."""
         return [decode(Variable, one) for one in listed(await self._get("/variables"), "variables")]
 
-    async def get(self, name: str) -> Any:
-        """The value of a variable, through JSON. It comes from the cell: do not trust it."""
-        data = await self._get("/variables/%s" % segment(name))
-        if not isinstance(data, dict) or "value" not in data:
-            raise bad_response("it has no value")
-        return data["value"]
+    async def get(self, expression: str) -> Any:
+        """The value of a variable or an expression, through JSON. It comes from the cell: do not trust it.
 
-    async def set(self, name: str, value: Any) -> None:
-        """Sets a variable: bytes as they are, anything else through JSON."""
-        if isinstance(value, (bytes, bytearray, memoryview)):
-            await self._run_helper("%s = __import__('sys').stdin.buffer.read()" % identifier(name), bytes(value))
-            return
-        request = Request("PUT", "%s/variables/%s" % (self._path, segment(name)), json={"value": value}, retry=True)
-        await self._transport.call(request)
+        An expression that is no name is code, so it needs the scope `run`.
+        """
+        if expression.isidentifier():
+            data = await self._get("/variables/%s" % segment(expression))
+        else:
+            data = await self._post("/values", {"expression": expression})
+        if "value" not in as_object(data):
+            raise bad_response("it has no value")
+        return as_object(data)["value"]
+
+    async def preview(self, expression: str, max_bytes: Optional[int] = None) -> Preview:
+        """The beginning of a value as text, whatever its size and type."""
+        body: Dict[str, Any] = {"expression": expression, "as": "preview"}
+        if max_bytes is not None:
+            body["max_bytes"] = max_bytes
+        return decode(Preview, await self._post("/values", body))
 
     async def get_bytes(self, name: str) -> bytes:
-        """The content of a variable that holds bytes, at most 12 MiB. Needs the scope `run`."""
-        copy = "_codecell_%s" % secrets.token_hex(8)
-        code = "%s = __import__('base64').b64encode(%s).decode()" % (copy, identifier(name))
-        try:
-            await self._run_helper(code)
-            text = await self.get(copy)
-            return base64.b64decode(text, validate=True)
-        except (TypeError, ValueError, binascii.Error):
-            raise bad_response("it is not base64") from None
-        finally:
-            await self._run_helper("globals().pop(%r, None)" % copy)
+        """The content of a variable that holds bytes or text, at most 16 MiB."""
+        path = "%s/variables/%s/bytes" % (self._path, segment(name))
+        return (await self._transport.call(Request("GET", path, retry=True))).data
 
-    async def _run_helper(self, code: str, stdin: Optional[bytes] = None) -> None:
-        result = await self.run(code, stdin=stdin, when_busy="wait")
-        if not result.ok:
-            reason = "%s: %s" % (result.error.type, result.error.message) if result.error else result.status
-            raise CodecellError("variable_failed", "the variable cannot be transferred: %s" % reason)
+    async def set(self, name: str, value: Any) -> None:
+        """Sets a variable: bytes as they are, anything else through JSON. At most 16 MiB."""
+        path = "%s/variables/%s" % (self._path, segment(name))
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            await self._transport.call(Request("PUT", path + "/bytes", body=bytes(cast("bytes", value)), retry=True))
+        else:
+            await self._transport.call(Request("PUT", path, json={"value": value}, retry=True))
 
     # Files
 
@@ -291,7 +295,7 @@ class AsyncSession:
             data = await self._transport.json(request)
         finally:
             close()
-        size = data.get("size") if isinstance(data, dict) else None
+        size = as_object(data).get("size")
         if not isinstance(size, int):
             raise bad_response("it has no size")
         return size
@@ -384,6 +388,10 @@ class AsyncSession:
         """Its state. Starts no cell."""
         return decode(SessionInfo, await self._get(""))
 
+    async def cell(self) -> Cell:
+        """Its cell: Python's version, languages, what it uses, what is enforced. Starts the cell if there is none."""
+        return decode(Cell, await self._get("/cell"))
+
     async def policy(self) -> SessionPolicy:
         """The rules that can change while it lives, and the hash of its whole policy."""
         return decode(SessionPolicy, await self._get("/policy"))
@@ -449,14 +457,18 @@ class Capabilities:
         self._transport = transport
 
     async def has_idempotent_starts(self) -> bool:
-        return False
+        """Whether the OpenAPI document has the header. Asked only when a reply was lost."""
+        document = as_object(await self._transport.json(Request("GET", "/v1/openapi.json", retry=True)))
+        path = as_object(as_object(document.get("paths")).get("/v1/sessions/{session}/runs"))
+        parameters = as_list(as_object(path.get("post")).get("parameters", []), "parameters")
+        return any(str(as_object(one).get("name")).lower() == "idempotency-key" for one in parameters)
 
 
 async def save(file: AsyncFile, to: Target, transport: Transport) -> int:
     """Writes all pieces. A path is replaced at the end, so that a cut connection leaves no half file."""
     if not isinstance(to, (str, os.PathLike)):
         return await copy(file, to, transport)
-    target = os.path.abspath(os.fspath(to))
+    target = os.path.abspath(os.fspath(cast("str", to)))
     directory, name = os.path.split(target)
     part = os.path.join(directory, ".%s.%s" % (name[:100], secrets.token_hex(8)))
     output = os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666), "wb")
@@ -481,13 +493,4 @@ async def copy(file: AsyncFile, output: IO[bytes], transport: Transport) -> int:
 
 
 def listed(data: Any, name: str) -> List[Any]:
-    items = data.get(name) if isinstance(data, dict) else None
-    if not isinstance(items, list):
-        raise bad_response("it has no %s" % name)
-    return items
-
-
-def identifier(name: str) -> str:
-    if not name.isidentifier():
-        raise CodecellError("usage", "%r is not the name of a variable" % name, hint="use a Python identifier")
-    return name
+    return as_list(as_object(data).get(name), name)

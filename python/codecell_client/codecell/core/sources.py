@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import os
-from typing import IO, Any, AsyncIterable, Callable, Iterable, Optional, Tuple, Union
+from typing import IO, Any, AsyncIterable, Callable, Iterable, Optional, Tuple, Union, cast
 
 from ..errors import CodecellError
 from ..http.message import PIECE, Body
@@ -43,8 +43,10 @@ class AsyncPieces:
 
 
 def checked(piece: Any) -> bytes:
-    if isinstance(piece, (bytes, bytearray, memoryview)):
-        return bytes(piece)
+    if isinstance(piece, bytes):
+        return piece
+    if isinstance(piece, (bytearray, memoryview)):
+        return bytes(cast("bytearray", piece))
     raise CodecellError("usage", "a piece is of type %s, not bytes" % type(piece).__name__, hint="open files with 'rb'")
 
 
@@ -72,7 +74,7 @@ def body_of(source: Source, runtime: Runtime) -> Tuple[Body, Optional[int], Call
 def next_piece(iterator: Any) -> Any:
     """An empty piece is not the end."""
     for piece in iterator:
-        if not isinstance(piece, (bytes, bytearray, memoryview)) or len(piece) > 0:
+        if checked(piece):
             return piece
     return None
 

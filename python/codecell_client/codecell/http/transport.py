@@ -33,14 +33,14 @@ class Request:
 
     method: str
     path: str
-    query: Mapping[str, object] = dataclasses.field(default_factory=dict)
+    query: Mapping[str, object] = dataclasses.field(default_factory=lambda: {})
     json: Any = None
     body: Body = None
     length: Optional[int] = None
     wait: float = 0.0
     retry: bool = False
     with_token: bool = True
-    headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    headers: Mapping[str, str] = dataclasses.field(default_factory=lambda: {})
 
     @property
     def is_replayable(self) -> bool:

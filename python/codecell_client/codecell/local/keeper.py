@@ -22,14 +22,14 @@ def main() -> None:
         shutil.rmtree(directory, ignore_errors=True)
         sys.exit(127)
     os.close(1)  # only the server holds it: its end is the end of the output
-    signal.signal(signal.SIGTERM, lambda *_: server.terminate())
+    signal.signal(signal.SIGTERM, lambda _number, _frame: server.terminate())
     threading.Thread(target=watch, args=(server,), daemon=True).start()
     code = server.wait()
     shutil.rmtree(directory, ignore_errors=True)
     os._exit(code & 255)
 
 
-def watch(server: subprocess.Popen) -> None:
+def watch(server: "subprocess.Popen[bytes]") -> None:
     while os.read(0, 4096):
         pass
     server.terminate()

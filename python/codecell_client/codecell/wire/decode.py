@@ -5,7 +5,7 @@ import dataclasses
 import functools
 import json
 import typing
-from typing import Any, Dict, Type, TypeVar, Union
+from typing import Any, Dict, List, Type, TypeVar, Union
 
 from ..errors import bad_response
 
@@ -37,6 +37,17 @@ def parse_json(data: bytes, status: int = 0) -> Any:
         raise bad_response("it is not JSON", status) from None
 
 
+def as_object(data: Any) -> Dict[str, Any]:
+    """The object, or an empty one for anything else."""
+    return typing.cast("Dict[str, Any]", data) if isinstance(data, dict) else {}
+
+
+def as_list(data: Any, what: str) -> List[Any]:
+    if not isinstance(data, list):
+        raise bad_response("it has no %s" % what)
+    return typing.cast("List[Any]", data)
+
+
 def _integer(digits: str) -> int:
     if len(digits) > MAX_DIGITS:  # converting takes quadratic time before Python 3.11
         raise ValueError("the number has too many digits")
@@ -61,11 +72,11 @@ def _convert(kind: Any, data: Any, where: str) -> Any:
     if origin is tuple:
         if not isinstance(data, list):
             raise bad_response("%s is not a list" % where)
-        return tuple(_convert(arguments[0], item, where) for item in data)
+        return tuple(_convert(arguments[0], item, where) for item in as_list(data, where))
     if origin is dict:
         if not isinstance(data, dict):
             raise bad_response("%s is not an object" % where)
-        return data
+        return as_object(data)
     if dataclasses.is_dataclass(kind):
         return _build(typing.cast(type, kind), data, where)
     if kind is float and isinstance(data, int) and not isinstance(data, bool):

@@ -5,7 +5,7 @@ import dataclasses
 from typing import Any, Union
 
 from ..errors import CodecellError, bad_response
-from .decode import decode
+from .decode import as_object, decode
 from .run import RunResult, from_base64
 
 
@@ -61,8 +61,8 @@ def decode_event(name: str, data: Any) -> Union[RunEvent, None]:
 
 def decode_error(data: Any, status: int) -> CodecellError:
     """The error that the service answered with."""
-    error = data.get("error") if isinstance(data, dict) else None
-    if not isinstance(error, dict) or not isinstance(error.get("code"), str) or not isinstance(error.get("message"), str):
+    error = as_object(as_object(data).get("error"))
+    code, message, hint = error.get("code"), error.get("message"), error.get("hint")
+    if not isinstance(code, str) or not isinstance(message, str):
         return bad_response("status %d without an error of codecell" % status, status)
-    hint = error.get("hint")
-    return CodecellError(error["code"], error["message"], hint=hint if isinstance(hint, str) else None, status=status)
+    return CodecellError(code, message, hint=hint if isinstance(hint, str) else None, status=status)

@@ -27,6 +27,7 @@ class Display:
     mime_type: str
     size: int
     data_base64: Optional[str] = dataclasses.field(default=None, repr=False)
+    stdout_offset: Optional[int] = None
 
     @property
     def data(self) -> Optional[bytes]:
@@ -59,6 +60,14 @@ class LeftOut:
     name: str
     reason: str
     message: str
+
+
+@dataclasses.dataclass(frozen=True)
+class LeftOutBytes:
+    """How much is missing in the middle of the kept output."""
+
+    stdout: int
+    stderr: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,6 +143,10 @@ class RunResult:
     stderr_bytes: Optional[int] = None
     policy_hash: Optional[str] = None
     next_offset: Optional[int] = None
+    number: Optional[int] = None
+    left_out_bytes: Optional[LeftOutBytes] = None
+    stopped_at_line: Optional[int] = None
+    recovered_to: Optional[int] = None
 
     @property
     def ok(self) -> bool:

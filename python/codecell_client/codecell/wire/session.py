@@ -205,6 +205,36 @@ class Receipt:
 
 
 @dataclasses.dataclass(frozen=True)
+class CellUsage:
+    """What a cell uses now. None: its runner cannot measure it."""
+
+    oom_kills: int
+    memory_bytes: Optional[float] = None
+    peak_memory_bytes: Optional[float] = None
+    cpu_ms: Optional[float] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """The cell of a session."""
+
+    python_version: str
+    languages: Tuple[str, ...]
+    usage: CellUsage
+    receipt: Receipt
+
+
+@dataclasses.dataclass(frozen=True)
+class Preview:
+    """The beginning of a value as text. `form` is "json", or "repr" for a value that has no JSON form."""
+
+    form: str
+    text: str
+    characters: int
+    is_cut: bool
+
+
+@dataclasses.dataclass(frozen=True)
 class AuditPage:
     """Events of the audit, oldest first. docs/audit.md lists their fields."""
 

@@ -124,7 +124,7 @@ class AsyncCodecell:
         found = LINK.fullmatch(urlsplit(url).path)
         if found is None:
             raise CodecellError("usage", "this is not a link to a file of a service")
-        return AsyncFile(await self._transport.open(Request("GET", found.group(1), with_token=False)))
+        return AsyncFile(await self._transport.open(Request("GET", found.group(1), with_token=False, retry=True)))
 
     async def download_link(self, url: str, to: Target) -> int:
         """Writes the file of a link to a local path or an open binary file, and returns its size."""

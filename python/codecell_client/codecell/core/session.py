@@ -308,7 +308,7 @@ class AsyncSession:
             if first < 0 or (end is not None and end <= first):
                 raise CodecellError("usage", "the range of bytes is empty", hint="use start < end")
             headers["range"] = "bytes=%d-%s" % (first, "" if end is None else str(end - 1))
-        return AsyncFile(await self._transport.open(Request("GET", self._file(path), headers=headers)))
+        return AsyncFile(await self._transport.open(Request("GET", self._file(path), headers=headers, retry=True)))
 
     async def read(self, path: str, max_bytes: int = MAX_READ) -> bytes:
         """The content of a file. `open` and `download` have no limit."""

@@ -50,6 +50,8 @@ def parse_address(url: str, allow_insecure: bool = False) -> Address:
     Traceback (most recent call last):
     codecell.errors.CodecellError: http:// would send the token unencrypted to cells.example (use https://, or pass allow_insecure=True if the network is trusted)
     """
+    if not url.isprintable():  # urlsplit removes line breaks silently
+        raise CodecellError("usage", "%r is not the URL of a service" % url, hint=EXAMPLE)
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port

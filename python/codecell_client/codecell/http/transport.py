@@ -111,9 +111,7 @@ class Transport:
             try:
                 reply = await self._exchange(request)
             except Unreachable as error:
-                if attempt >= len(DELAYS) or not request.is_replayable or not (request.retry or not error.is_sent):
-                    raise
-                await self.runtime.sleep(DELAYS[attempt])
+                await self._before_retry(request, error, attempt)
                 attempt += 1
                 continue
             after = retry_after(reply.headers)
@@ -129,8 +127,15 @@ class Transport:
         return (await self.call(request)).json
 
     async def open(self, request: Request) -> OpenResponse:
-        """A response to read piece by piece. Not repeated."""
-        connection, response = await self._start(request, Patience(self.timeout))
+        """A response to read piece by piece."""
+        attempt = 0
+        while True:
+            try:
+                connection, response = await self._start(request, Patience(self.timeout))
+                break
+            except Unreachable as error:
+                await self._before_retry(request, error, attempt)
+                attempt += 1
         opened = OpenResponse(self, connection, response, self.timeout)
         if response.status < 300:
             return opened
@@ -141,6 +146,12 @@ class Transport:
         finally:
             opened.close()
         raise failure_of(Reply(response.status, response.headers, data))
+
+    async def _before_retry(self, request: Request, error: Unreachable, attempt: int) -> None:
+        """Waits, or raises if the request must not be sent again."""
+        if attempt >= len(DELAYS) or not request.is_replayable or not (request.retry or not error.is_sent):
+            raise error
+        await self.runtime.sleep(DELAYS[attempt])
 
     async def _exchange(self, request: Request) -> Reply:
         patience = Patience(self.timeout + request.wait, self.timeout + request.wait)

@@ -6,6 +6,7 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import re
 import unittest
 from pathlib import Path
 from typing import Any, Dict
@@ -52,6 +53,12 @@ class PackageTest(unittest.TestCase):
             for name, method in methods(blocking).items():
                 self.assertIn(name, others, "%s.%s" % (asynchronous.__name__, name))
                 self.assertEqual(parameters(method), parameters(others[name]), "%s.%s" % (blocking.__name__, name))
+
+    def test_the_distribution_names_every_folder_of_the_package(self) -> None:
+        text = (FOLDER.parent / "pyproject.toml").read_text(encoding="utf-8")
+        named = re.findall(r'"(codecell[.a-z]*)"', text.split("packages = ", 1)[1].split("\n", 1)[0])
+        folders = {"codecell" + "".join("." + one for one in path.parent.relative_to(FOLDER).parts) for path in FOLDER.rglob("*.py")}
+        self.assertEqual(sorted(named), sorted(folders))
 
     def test_only_the_standard_library_is_imported(self) -> None:
         standard = getattr(__import__("sys"), "stdlib_module_names", None)

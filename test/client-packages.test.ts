@@ -19,6 +19,7 @@ test("every client package has the same version as package.json", () => {
     bundle: json("mcpb/manifest.json").version,
     plugins: plugins.flatMap((one) => (one.version === undefined ? [] : [one.version])),
     dspy: /^version = "(.*)"$/m.exec(text("python/codecell_dspy/pyproject.toml"))?.[1],
+    python: /^version = "(.*)"$/m.exec(text("python/codecell_client/pyproject.toml"))?.[1],
   };
   expect(versions).toEqual({
     server: version,
@@ -26,6 +27,7 @@ test("every client package has the same version as package.json", () => {
     bundle: version,
     plugins: [version],
     dspy: version,
+    python: version,
   });
 });
 

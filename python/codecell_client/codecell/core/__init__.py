@@ -1,0 +1,1 @@
+"""What clients, sessions and runs do, written once for the blocking and the asyncio API."""

@@ -1,0 +1,1 @@
+"""A `codecell serve` of this process."""

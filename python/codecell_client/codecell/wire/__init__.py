@@ -1,0 +1,1 @@
+"""The objects of docs/wire.md as checked dataclasses."""

@@ -122,6 +122,7 @@ describe("a program in an empty strict TypeScript project with the tarball insta
       ...{ isSound: true, builtIn: true, others: ["container", "gvisor", "kata", "process", "srt"] },
       frameworks: [true, "run_python", "function", "written", "npm install @langchain/core@1"],
       ...{ followed: "ok", shaped: true, rlm: { chars: 7 }, called: "4", mcp: true, health: 200, listed: 401 },
+      remote: ["42", "session_unknown"],
     });
   });
 
@@ -168,6 +169,7 @@ import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
 import { Codecell, CodecellError, parsePolicy, type CodecellOptions, type Run, type RunResult } from "codecell";
 import { codeTool } from "codecell/ai-sdk";
 import { auditDirectory, readAudit, verifyAudit, type AuditReport } from "codecell/audit";
+import { connect, type RemoteCodecell, type RemoteRunResult } from "codecell/client";
 import { HttpService, listen, newTokenText, TokenStore, type Listener } from "codecell/http";
 import { codeTool as langChainTool, type DeepAgentsBackend, sessionBackend } from "codecell/langchain";
 import { createMcpServer, mcpMount } from "codecell/mcp";
@@ -253,10 +255,17 @@ try {
   said.mcp = (await client.listTools()).tools.some(({ name }) => name === tool.name);
   await client.close();
 
-  const service = new HttpService({ codecell, tokens: TokenStore.single(newTokenText()), mount: mcpMount() });
+  const token = newTokenText();
+  const service = new HttpService({ codecell, tokens: TokenStore.single(token), mount: mcpMount() });
   const listener: Listener = await listen(service, { host: "127.0.0.1", port: 0 });
   said.health = (await fetch(listener.url + "/v1/health")).status;
   said.listed = (await fetch(listener.url + "/v1/sessions")).status;
+  const remote: RemoteCodecell = await connect({ url: listener.url, token });
+  const there: RemoteRunResult = await (await remote.session("far")).run("40 + 2");
+  const unknown: unknown = await remote.get("nobody").catch((error: unknown) => error);
+  // one class of errors, whichever path it comes from
+  said.remote = [there.value, unknown instanceof CodecellError && unknown.code];
+  await remote.close();
   await listener.end();
   await service[Symbol.asyncDispose]();
   await sandbox[Symbol.asyncDispose]();

@@ -1,4 +1,4 @@
-import type { Variable } from "../../kernel/messages.ts";
+import type { RunStatus, Variable } from "../../kernel/messages.ts";
 import type { CodecellError } from "../../lib/errors.ts";
 import type { WireRunSummary } from "../../service/wire/run-summary.ts";
 import type { WireSession } from "../../service/wire/session.ts";
@@ -38,7 +38,7 @@ export interface RemoteRunInfo {
   /** for `session.attachRun` */
   readonly runId: string;
   /** `failed`: codecell could not finish it */
-  readonly status: WireRunSummary["status"];
+  readonly status: RunStatus | "running" | "failed";
   readonly isCancelled: boolean;
   /** while it is running: up to now */
   readonly durationMs: number;

@@ -35,7 +35,6 @@ export const runErrorSchema = z.strictObject({
 export const runSchema = z.strictObject({
   run_id: z.string().nullable().describe("to get the run again; null: on the command line, where runs are not kept"),
   session_id: z.string().nullable().describe("null: the cell of `codecell run` without `--session`"),
-  number: z.int().nullable().describe("number of the run in its session; null while it is running"),
   status: z
     .enum([...runEndings, "running"])
     .describe("how the run ended; `error` means that the program failed, not codecell"),
@@ -72,6 +71,7 @@ export const runSchema = z.strictObject({
     .nullable()
     .describe("hosts that the run reached or that the policy denied; null without a network"),
   notes: z.array(z.string()).describe("what was lost, stopped or denied, one sentence each"),
+  number: z.int().nullable().describe("number of the run in its session; null while it is running"),
   duration_ms: z.int().describe("from the call to the result; while it is running: up to now"),
   usage: usageSchema.nullable().describe("what the run used; null while it is running"),
   runner: z.string(),
@@ -115,7 +115,7 @@ export function encodeRun(
 ): WireRun {
   const { error, egress, receipt } = result;
   return {
-    ...{ run_id: runId, session_id: sessionId, number: result.id, status: result.status, state: result.state },
+    ...{ run_id: runId, session_id: sessionId, status: result.status, state: result.state },
     exit_code: result.exitCode ?? null,
     value: result.value ?? null,
     ...{ stdout: result.stdout, stderr: result.stderr },
@@ -129,6 +129,7 @@ export function encodeRun(
     left_out: result.leftOut.map(encodeLeftOut),
     egress: egress ? encodeEgress(egress) : null,
     notes: [...result.notes],
+    number: result.id,
     duration_ms: Math.round(result.durationMs),
     usage: encodeUsage(result.usage),
     ...{ runner: result.runner, policy_hash: receipt.policyHash, next_offset: nextOffset },
@@ -142,12 +143,19 @@ export function encodeRunning(
   { sessionId, runner }: { readonly sessionId: string; readonly runner: string },
 ): WireRun {
   return {
-    ...{ run_id: runId, session_id: sessionId, number: null, status: "running", state: null },
+    ...{ run_id: runId, session_id: sessionId, status: "running", state: null },
     ...{ exit_code: null, value: null, left_out_bytes: null, stopped_at_line: null, recovered_to: null },
     ...{ stdout: shownText(outputSoFar, "stdout"), stderr: shownText(outputSoFar, "stderr") },
     ...{ stdout_bytes: null, stderr_bytes: null, truncated: outputSoFar.isCut, error: null },
     ...{ displays: [], artifacts: [], left_out: [], egress: null, notes: [] },
-    ...{ duration_ms: Math.round(elapsedMs), usage: null, runner, policy_hash: null, next_offset: nextOffset },
+    ...{
+      number: null,
+      duration_ms: Math.round(elapsedMs),
+      usage: null,
+      runner,
+      policy_hash: null,
+      next_offset: nextOffset,
+    },
   };
 }
 

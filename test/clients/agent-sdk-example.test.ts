@@ -28,6 +28,13 @@ describe.skipIf(await lacking("claude", "process runner"))(
       );
     });
 
+    test("runs the program of the README", async () => {
+      const page = await readFile(join(root, "README.md"), "utf8");
+      const [code = ""] = /^import \{ sandboxedQuery \}[\s\S]*?(?=^```$)/m.exec(page) ?? [];
+      await writeFile(join(directory, "readme.mjs"), code);
+      expect((await play("readme.mjs")).stdout).toBe("The answer is 42.\n");
+    });
+
     test("runs the programs of docs/agent-sdk.md", async () => {
       const page = await readFile(join(root, "docs/agent-sdk.md"), "utf8");
       const blocks = [...page.matchAll(/```js runnable\n([\s\S]*?)```/g)].map(([, code = ""]) => code);

@@ -66,6 +66,10 @@ export class ChannelCell implements Cell {
     return this.#parts.usage();
   }
 
+  get endedFor(): CodecellError | undefined {
+    return this.#reason;
+  }
+
   /** Ends the cell for a reason, which `exited` then carries. */
   endFor(reason: CodecellError): Promise<void> {
     this.#reason ??= reason;

@@ -96,6 +96,8 @@ export interface Cell extends AsyncDisposable {
   readonly setup: KernelSetup;
   readonly receipt: EnforcementReceipt;
   readonly exited: Promise<CellExit>;
+  /** why the host ends this cell; known before the cell has exited, which can take an engine seconds */
+  readonly endedFor?: CodecellError | undefined;
   /** default: streams */
   readonly carrier?: Carrier;
   /** absent: the file system enforces the limit */

@@ -59,7 +59,7 @@ export class SharedCell {
 
   /** What the runner knows about an exit that the cell did not cause itself. */
   async whyEnded(): Promise<CodecellError | undefined> {
-    return (await exitWithin(this.#cell, reasonMs))?.reason;
+    return this.#cell.endedFor ?? (await exitWithin(this.#cell, reasonMs))?.reason;
   }
 
   /** The size limit of the workspace, if the file system does not enforce it. */

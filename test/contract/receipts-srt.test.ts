@@ -1,5 +1,5 @@
 import { probeSrt, testedSrtRunner } from "../support/srt.ts";
-import { walkReceipts } from "./receipts/walk.ts";
+import { enforcedByHost, walkReceipts } from "./receipts/walk.ts";
 
 const kind = { hasNetwork: false, takesPython: true, hasTmpfs: false, cpus: 1 } as const;
 const directories = "at their own path";
@@ -7,5 +7,5 @@ await walkReceipts(
   "the srt runner",
   () => testedSrtRunner(),
   { ...kind, directories },
-  { probe: probeSrt, without: ["audit"] },
+  { probe: probeSrt, without: enforcedByHost },
 );

@@ -16,10 +16,10 @@ import { leftBehind } from "../support/left-behind.ts";
 import { newStateDir, openManager, removeStateDir, runIn } from "../support/managers.ts";
 import { eventually, hostProcesses, idle, ownCells, skipsProcess, within } from "../support/process-cells.ts";
 
-const workerRounds = 150;
-const cellRounds = 30;
-const templateRounds = 8;
-const hostRounds = 24;
+const workerRounds = 84;
+const cellRounds = 21;
+const templateRounds = 5;
+const hostRounds = 12;
 /** Each round kills and starts processes, on a machine that may be busy. These limits are only for tests that hang. */
 const roundMs = { worker: 3_000, cell: 6_000, template: 15_000, host: 20_000 };
 const script = fileURLToPath(new URL("sessions-host.mjs", import.meta.url));

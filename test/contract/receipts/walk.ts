@@ -19,8 +19,8 @@ const claimsOf = ({ rule, by, how }: EnforcedRule) =>
 const saying = (row: EnforcedRule) => `${row.rule} by ${row.by}: ${claimsOf(row)[0]?.wording ?? row.how}`;
 
 export interface WalkOptions {
-  /** rules that codecell itself enforces outside the cell, the same on every runner: another walk attacks them */
-  readonly without?: readonly ("session" | "audit" | "llm" | "tools")[];
+  /** rules or their sections that another walk attacks, because the same code enforces them on every runner */
+  readonly without?: readonly string[];
   /** policies beyond those of the kind of runner */
   readonly more?: readonly AttackedPolicy[];
   /** the name that REQUIRE_RUNNERS and reports have for it; default: the runner's own */
@@ -28,6 +28,15 @@ export interface WalkOptions {
   /** default: the runner's own answer, however long it takes */
   readonly probe?: (runner: SandboxRunner) => Promise<Probe>;
 }
+
+/**
+ * What codecell itself enforces outside the cell, with the same code on every runner: the walk of the process runner attacks
+ * it. `session.recovery` and `session.checkpoints` depend on the runner.
+ */
+export const enforcedByHost = [
+  ...["audit", "llm", "tools"],
+  ...["session.idle", "session.lifetime", "session.limit", "session.persist", "session.pool"],
+] as const;
 
 /** Attacks every row of every receipt that a runner gives under these policies. */
 export async function walkReceipts(
@@ -45,18 +54,26 @@ export async function walkReceipts(
     const said = new Set<string>();
     const attacked = new Set<string>();
     let place: Place;
+    const isWalked = (rule: string) => !without.some((other) => rule === other || rule.startsWith(`${other}.`));
+    const walks = [...policiesFor(kind), ...more]
+      .map((policy) => {
+        const rules = ruleNames.filter((rule) => policy.rows(sampleKeys)[rule] !== undefined && isWalked(rule));
+        return { policy, rules, opened: new OpenedPolicy(policy, make, () => place) };
+      })
+      .filter(({ rules }) => rules.length > 0);
     beforeAll(async () => {
       place = await Place.make(kind.directories === "at their own path" ? persistentDirectory() : tmpdir());
+      // all at once, because a start mostly waits
+      await Promise.all(walks.map(({ opened }) => opened.open()));
     });
-    afterAll(() => place?.[Symbol.asyncDispose]());
+    afterAll(async () => {
+      await Promise.all(walks.map(({ opened }) => opened.close()));
+      await place?.[Symbol.asyncDispose]();
+    });
 
-    for (const policy of [...policiesFor(kind), ...more]) {
+    for (const { policy, rules, opened } of walks) {
       describe(`under ${policy.title}`, () => {
-        const opened = new OpenedPolicy(policy, make, () => place);
-        beforeAll(() => opened.open());
         afterAll(() => opened.close());
-        const isWalked = (rule: string) => !without.some((section) => rule.startsWith(`${section}.`));
-        const rules = ruleNames.filter((rule) => policy.rows(sampleKeys)[rule] !== undefined && isWalked(rule));
 
         test("has every rule once, in the order of the policy file", () => {
           expect(opened.rows.map(({ rule }) => rule)).toEqual(ruleNames);

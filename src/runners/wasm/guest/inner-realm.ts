@@ -31,8 +31,8 @@ export interface InnerFiles {
   stdlib: Uint8Array;
   snapshot: Uint8Array | undefined;
   lockJson: string;
-  /** the Python kernel: file names and texts */
-  kernelJson: string;
+  /** the Python kernel: its files by name */
+  kernel: Record<string, Uint8Array>;
   heapMax: number;
   diskBytes: number;
   openFiles: number;
@@ -64,7 +64,7 @@ export interface FileTools {
 /** The part of Pyodide that is used here. */
 interface Pyodide {
   readonly _api: { on_fatal: (error: unknown) => void };
-  readonly FS: { mkdirTree(path: string): void; writeFile(path: string, text: string): void };
+  readonly FS: { mkdirTree(path: string): void; writeFile(path: string, bytes: Uint8Array): void };
   runPython(code: string): unknown;
   pyimport(name: string): Record<string, unknown>;
   makeMemorySnapshot(): Uint8Array;
@@ -255,11 +255,10 @@ export function bootInnerRealm(
     python.setStdout(output(1));
     python.setStderr(output(2));
     // A snapshot contains only memory, so files are written after every start for lazy imports.
-    const sources = parse(files.kernelJson) as Record<string, string>;
-    for (const name in sources) {
+    for (const name in files.kernel) {
       const path = `${kernelRoot}/codecell_kernel/${name}`;
       python.FS.mkdirTree(path.slice(0, path.lastIndexOf("/")));
-      python.FS.writeFile(path, sources[name] ?? "");
+      python.FS.writeFile(path, files.kernel[name] ?? new Bytes(0)); // Emscripten encodes text a character at a time
     }
     for (const directory of ["/workspace", "/tmp", "/deps"]) python.FS.mkdirTree(directory);
     if (files.snapshot === undefined) {
@@ -300,7 +299,7 @@ export function bootInnerRealm(
       const version = attach(sendToHost, changes.take, answer);
       dispatchToKernel = kernel.dispatch as typeof dispatchToKernel;
       cancelRun = kernel.cancel as typeof cancelRun;
-      files = { ...files, wasm: new Bytes(0), stdlib: new Bytes(0), snapshot: undefined };
+      files = { ...files, wasm: new Bytes(0), stdlib: new Bytes(0), snapshot: undefined, kernel: {} };
       return text(version);
     },
     interruptBuffer() {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import vm from "node:vm";
 import { trackChanges } from "./changed-files.ts";
 import { bootInnerRealm, type FileTools, type HostFunctions, type InnerFiles, type InnerRealm } from "./inner-realm.ts";
@@ -28,15 +28,14 @@ export interface OpenRealm {
 
 /** Directory with the snapshot and the compiled code of each script. */
 const warmDirectory = "warm";
+const kernelDirectory = "python/codecell_kernel";
 export const snapshotFile = "snapshot.bin";
 
 /** Creates the empty context and evaluates Pyodide's scripts in it. `InnerRealm.load` then loads Pyodide. */
 export function openRealm(host: HostFunctions, options: RealmOptions): OpenRealm {
   const { runtime } = options;
-  const read = (name: string) => readFileSync(`${runtime}/pyodide/${name}`);
-  const texts = pyodideScripts(read("pyodide.asm.mjs").toString(), read("pyodide.mjs").toString());
-  const wasm = read("pyodide.asm.wasm");
-  capWasmMemory(wasm, options.memoryPages);
+  const readText = (name: string) => readFileSync(`${runtime}/pyodide/${name}`, "utf8");
+  const texts = pyodideScripts(readText("pyodide.asm.mjs"), readText("pyodide.mjs"));
 
   const context = vm.createContext(vm.constants.DONT_CONTEXTIFY, {
     name: "cell",
@@ -66,15 +65,22 @@ export function openRealm(host: HostFunctions, options: RealmOptions): OpenRealm
     copy.set(bytes);
     return copy;
   };
-  const files = vm.runInContext("({__proto__:null})", context) as InnerFiles;
-  const snapshot = options.usesSnapshot ? readFileSync(`${runtime}/${warmDirectory}/${snapshotFile}`) : undefined;
+  // Reads into an inner array at once: a copy of the snapshot would take as long as reading it.
+  const readInner = (path: string) => readWhole(`${runtime}/${path}`, (size) => new InnerBytes(size));
+  const emptyRecord = () => vm.runInContext("({__proto__:null})", context) as object;
+  const wasm = readInner("pyodide/pyodide.asm.wasm");
+  capWasmMemory(wasm, options.memoryPages);
+  const kernel = emptyRecord() as Record<string, Uint8Array>;
+  for (const name of kernelFiles(`${runtime}/${kernelDirectory}`))
+    kernel[name] = readInner(`${kernelDirectory}/${name}`);
+  const files = emptyRecord() as InnerFiles;
   Object.assign(files, {
-    wasm: toInner(wasm),
-    stdlib: toInner(read("python_stdlib.zip")),
-    snapshot: snapshot && toInner(snapshot),
+    wasm,
+    kernel,
+    stdlib: readInner("pyodide/python_stdlib.zip"),
+    snapshot: options.usesSnapshot ? readInner(`${warmDirectory}/${snapshotFile}`) : undefined,
     // Removes the packages, because Pyodide would try to download each name in the lock file.
-    lockJson: JSON.stringify({ ...JSON.parse(read("pyodide-lock.json").toString()), packages: {} }),
-    kernelJson: JSON.stringify(kernelSources(`${runtime}/python/codecell_kernel`)),
+    lockJson: JSON.stringify({ ...JSON.parse(readText("pyodide-lock.json")), packages: {} }),
     heapMax: options.memoryPages * pageBytes,
     diskBytes: options.diskBytes,
     openFiles: options.openFiles,
@@ -89,11 +95,25 @@ export function openRealm(host: HostFunctions, options: RealmOptions): OpenRealm
   };
 }
 
-function kernelSources(directory: string): Record<string, string> {
-  const names = readdirSync(directory, { recursive: true })
-    .map(String)
-    .filter((name) => name.endsWith(".py"));
-  return Object.fromEntries(names.map((name) => [name, readFileSync(`${directory}/${name}`, "utf8")]));
+function kernelFiles(directory: string): string[] {
+  const names = readdirSync(directory, { recursive: true }).map(String);
+  return names.filter((name) => name.endsWith(".py"));
+}
+
+function readWhole(path: string, allocate: (size: number) => Uint8Array): Uint8Array {
+  const descriptor = openSync(path, "r");
+  try {
+    const bytes = allocate(fstatSync(descriptor).size);
+    let at = 0;
+    while (at < bytes.length) {
+      const count = readSync(descriptor, bytes, at, bytes.length - at, at);
+      if (count === 0) throw new Error(`${path} is shorter than its size`);
+      at += count;
+    }
+    return bytes;
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 function readIfThere(path: string): Buffer | undefined {

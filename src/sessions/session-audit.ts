@@ -167,7 +167,7 @@ function runEndedEvents(session: string, run: number, result: RunResult, spent: 
     network: reached.map((one) => ({ host: one.host, bytesIn: one.receivedBytes, bytesOut: one.sentBytes })),
     files: listed.map(({ name, size, sha256: hash }) => ({ name, size, sha256: hash })),
     ...(unlisted > 0 ? { filesUnlisted: unlisted } : {}),
-    filesLeftOut: result.leftOut.length,
+    filesLeftOut: result.leftOutCount ?? result.leftOut.length,
   });
   if (state === "kept") return events;
   const back = recoveredTo === undefined ? {} : { recoveredTo };

@@ -30,8 +30,15 @@ export function viewRun(result: RunResult, ownNotes: readonly string[], otherFil
   const unlisted = result.artifacts.length - artifacts.length;
   const more = unlisted > 0 ? [`${unlisted} more files were written; ${otherFiles}`] : [];
   const found = result.notes.filter((note) => !isTold(note, result));
-  const notes = [...ownNotes, ...found, ...images.notes, ...more, ...leftOut].slice(0, maxNotes);
+  const first = [...ownNotes, ...found, ...images.notes, ...more].slice(0, maxNotes);
+  const notes = [...first, ...firstOf(leftOut, Math.max(1, maxNotes - first.length))];
   return { shortened: { ...result, notes, artifacts }, images: images.blocks };
+}
+
+/** Never hides that there are more. */
+function firstOf(leftOut: readonly string[], room: number): readonly string[] {
+  if (leftOut.length <= room) return leftOut;
+  return [...leftOut.slice(0, room - 1), `${leftOut.length - room + 1} more changed files are not artifacts`];
 }
 
 /** The message may begin with the name, which the program chose. */

@@ -116,5 +116,29 @@ class RunsForAWorkerThatHasDied(unittest.TestCase):
         self.assertEqual((branch.queue, branch.active, branch.link.written), ([], request, [b"the run"]))
 
 
+class ChangedFiles(unittest.TestCase):
+    """The list of changed files in the header of a run's end."""
+
+    def told(self, paths, **fields):
+        rows = [{"path": path, "size": 2**40, "modifiedMs": 1_700_000_000_000} for path in paths]
+        branch = Branch.__new__(Branch)
+        branch.supervisor = branch.changes = branch
+        branch.take = lambda limit: (rows, True)
+        done = dict({"t": "done", "id": 1, "status": "ok"}, **fields)
+        branch.add_changes(done)
+        head(dict(done, branch=1))  # raises if no frame can hold it
+        return done
+
+    def test_a_thousand_ordinary_names_are_all_told(self):
+        done = self.told(["out/part-%04d.parquet" % number for number in range(1000)])
+        self.assertEqual((len(done["files"]), done["filesComplete"]), (1000, True))
+
+    def test_names_that_do_not_fit_into_a_frame_are_left_out_and_the_list_is_incomplete(self):
+        for name in ("n" * 1000, "\udcff" * 250, "\U0001f600" * 60):
+            done = self.told([name + str(number) for number in range(1000)], result="x" * 180_000)
+            self.assertTrue(0 < len(done["files"]) < 1000)
+            self.assertFalse(done["filesComplete"])
+
+
 if __name__ == "__main__":
     unittest.main()

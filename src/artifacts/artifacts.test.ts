@@ -142,3 +142,15 @@ test("describing artifacts stops when the signal is aborted", async () => {
   const signal = AbortSignal.abort();
   await expect(describeArtifacts(files, changed("a"), {}, { signal })).rejects.toMatchObject({ code: "aborted" });
 });
+
+test("files that the host would obey are listed first among those left out, whatever else a run writes", async () => {
+  await mkdir(join(root, ".git/hooks"), { recursive: true });
+  await writeFile(join(root, ".git/hooks/pre-commit"), "");
+  const decoys = Array.from({ length: 150 }, (_, n) => `.env${n}`);
+  const { leftOut, leftOutCount } = await describeArtifacts(files, changed(...decoys, ".git/hooks/pre-commit"));
+  expect(leftOut[0]).toMatchObject({ name: ".git/hooks/pre-commit", reason: "refused" });
+  expect([leftOut.length, leftOutCount]).toEqual([100, 151]);
+  await writeFile(join(root, "a"), "");
+  const after = await describeArtifacts(files, changed("a", "b", ".git/hooks/pre-commit"), { maxCount: 1 });
+  expect(after.leftOut.map(({ reason }) => reason)).toEqual(["refused", "count_limit"]);
+});

@@ -1,5 +1,6 @@
 import { CodecellError } from "../lib/errors.ts";
 import { printable } from "../policy/file/problem.ts";
+import { isObeyedByHost } from "../policy/paths/deny.ts";
 import { artifactNameProblem } from "./artifact-name.ts";
 import { cancelled, digestFile, HashCache } from "./hash-cache.ts";
 import { mimeHeadBytes, mimeTypeOf } from "./mime.ts";
@@ -63,7 +64,7 @@ export interface DescribeOptions {
 /** The files that were actually found. */
 export interface DescribedArtifacts {
   readonly artifacts: readonly Artifact[];
-  /** files that are not artifacts, and why; the first 100 of `leftOutCount` */
+  /** files that are not artifacts, and why; the first 100 of `leftOutCount`, and of those first what the host would obey */
   readonly leftOut: readonly LeftOut[];
   readonly leftOutCount: number;
 }
@@ -81,12 +82,15 @@ export async function describeArtifacts(
   const { cache = new HashCache(), run, signal } = options;
   const artifacts: Artifact[] = [];
   const leftOut: LeftOut[] = [];
+  const obeyed: LeftOut[] = [];
   const seen = new Set<string>();
   let leftOutCount = 0;
   let totalBytes = 0;
   const leave = (name: unknown, reason: LeftOutReason, message: string) => {
     leftOutCount++;
-    if (leftOut.length < maxLeftOutShown) leftOut.push({ name: printable(String(name), 200), reason, message });
+    // The attack: a hundred harmless names hide a git hook.
+    const list = isObeyedByHost(String(name)) ? obeyed : leftOut;
+    if (list.length < maxLeftOutShown) list.push({ name: printable(String(name), 200), reason, message });
   };
 
   for (const { path } of changed) {
@@ -95,13 +99,16 @@ export async function describeArtifacts(
     if (problem !== undefined) leave(path, "bad_name", problem);
     if (problem !== undefined || seen.has(path)) continue;
     seen.add(path);
-    if (artifacts.length >= maxCount) {
-      leave(path, "count_limit", `a run can have at most ${maxCount} artifacts`);
+    const tooMany = artifacts.length >= maxCount ? `a run can have at most ${maxCount} artifacts` : undefined;
+    // A hook is opened all the same: whether it is refused by name must not depend on what was written before it.
+    if (tooMany !== undefined && !isObeyedByHost(path)) {
+      leave(path, "count_limit", tooMany);
       continue;
     }
     try {
       await using file = await files.open(path);
-      if (file.size > maxFileBytes) {
+      if (tooMany !== undefined) leave(path, "count_limit", tooMany);
+      else if (file.size > maxFileBytes) {
         leave(path, "too_large", `it has ${file.size} bytes; an artifact can have at most ${maxFileBytes}`);
       } else if (totalBytes + file.size > maxTotalBytes) {
         leave(path, "total_limit", `the artifacts of a run can have at most ${maxTotalBytes} bytes in total`);
@@ -125,5 +132,5 @@ export async function describeArtifacts(
       leave(path, error.code === "file_missing" ? "missing" : "refused", error.message);
     }
   }
-  return { artifacts, leftOut, leftOutCount };
+  return { artifacts, leftOut: [...obeyed, ...leftOut].slice(0, maxLeftOutShown), leftOutCount };
 }

@@ -8,11 +8,14 @@ export interface Audit extends AsyncDisposable {
   record(event: AuditEvent): void;
   /**
    * Reserves the position of events that are known soon, so that they come before those recorded after this call. Later
-   * events wait for them, so the promise must settle soon.
+   * events wait for them, so the promise must settle soon. `session` is the one that they are about.
    */
-  recordLater(events: Promise<readonly AuditEvent[]>): void;
-  /** Resolves when everything recorded so far is synced to disk; rejects with `audit_failed` if that is not possible. */
-  settled(): Promise<void>;
+  recordLater(events: Promise<readonly AuditEvent[]>, session?: string): void;
+  /**
+   * Resolves when everything recorded so far is synced to disk; rejects with `audit_failed` if that is not possible. With a
+   * session, events of other tenants need not be waited for.
+   */
+  settled(session?: string): Promise<void>;
 }
 
 /** Records nothing: the default of the library. */

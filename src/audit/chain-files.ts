@@ -7,7 +7,8 @@ import type { ChainHead } from "./event.ts";
 
 /** More than the line of the longest code that a run accepts. */
 export const maxLineBytes = 32 * 1024 * 1024;
-const chainName = /^c-[0-9a-f]{16}$/;
+/** `c-…`, or `c-….ns-…` for the events of one tenant. */
+const chainName = /^c-[0-9a-f]{16}(?:\.(ns-[0-9a-f]{12}))?$/;
 const fileName = /^(\d{8})\.jsonl$/;
 
 /** The audit directory of a state directory. */
@@ -15,8 +16,13 @@ export function auditDirectory(stateDir: string): string {
   return join(stateDir, "audit");
 }
 
-export function newChainName(): string {
-  return `c-${randomBytes(8).toString("hex")}`;
+export function newChainName(namespace?: string): string {
+  return `c-${randomBytes(8).toString("hex")}${namespace === undefined ? "" : `.${namespace}`}`;
+}
+
+/** The tenant whose events a chain holds; undefined: events of everybody who has no chain of their own. */
+export function namespaceOfChain(chain: string): string | undefined {
+  return chainName.exec(chain)?.[1];
 }
 
 /** Creates the directory for the first writer. Only its owner may read the code that ran. */
@@ -88,11 +94,16 @@ export async function readHead(dir: string, chain: string): Promise<ChainHead | 
   return { chain, seq: Number(match[1]), hash: match[2] };
 }
 
-/** The readable heads of all chains but one. */
+/**
+ * The readable heads of the other chains. The chain of a tenant leaves out those of other tenants: with a thousand of them,
+ * their heads would be most of what is written.
+ */
 export async function headsOfOthers(dir: string, own: string): Promise<ChainHead[]> {
+  const tenant = namespaceOfChain(own);
   const heads: ChainHead[] = [];
   for (const chain of await listChains(dir)) {
-    if (chain === own) continue;
+    const whose = namespaceOfChain(chain);
+    if (chain === own || (tenant !== undefined && whose !== undefined && whose !== tenant)) continue;
     const head = await readHead(dir, chain).catch(() => "damaged" as const);
     if (typeof head === "object") heads.push(head);
   }

@@ -13,6 +13,7 @@ import {
   headText,
   listChains,
   makeAuditDirectory,
+  namespaceOfChain,
   newChainName,
 } from "./chain-files.ts";
 import { lockChain } from "./chain-lock.ts";
@@ -21,6 +22,8 @@ import { findPrunable, type KeepLimits } from "./prune.ts";
 
 export interface ChainWriterOptions {
   readonly dir: string;
+  /** the tenant whose events are written; absent: those of everybody else */
+  readonly namespace?: string | undefined;
   readonly limits: KeepLimits;
   /** at this size a file is closed and the next one started */
   readonly fileBytes: number;
@@ -77,11 +80,13 @@ export class ChainWriter implements AsyncDisposable {
   static async open(options: ChainWriterOptions): Promise<ChainWriter> {
     await makeAuditDirectory(options.dir);
     for (const chain of await listChains(options.dir)) {
+      // The attack: a tenant fills a chain that holds the history of others, until `audit.keep` removes it.
+      if (namespaceOfChain(chain) !== options.namespace) continue;
       const writer = await ChainWriter.take(options, chain);
       if (writer) return writer;
     }
     for (let tries = 0; tries < mostTries; tries++) {
-      const chain = newChainName();
+      const chain = newChainName(options.namespace);
       await mkdir(join(options.dir, chain), { mode: 0o700 });
       const writer = await ChainWriter.take(options, chain);
       if (!writer) continue; // another process took it at the same moment

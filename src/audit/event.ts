@@ -73,6 +73,8 @@ export const auditEventSchema = z.discriminatedUnion("type", [
     codeBytes: count,
     /** absent with `audit.code: hash` */
     code: text.optional(),
+    /** `code` is only the beginning, or is missing because too much was waiting to be written */
+    isCodeCut: z.boolean().optional(),
     timeoutMs: z.number(),
     /** how many arguments the program got; absent: none were passed */
     args: count.optional(),
@@ -95,6 +97,8 @@ export const auditEventSchema = z.discriminatedUnion("type", [
     peakMemoryBytes: count.optional(),
     network: z.array(traffic),
     files: z.array(changedFile),
+    /** artifacts that are not in `files`, because their names are too long together */
+    filesUnlisted: count.optional(),
     /** changed files that are not artifacts: too large, links, bad names */
     filesLeftOut: count,
   }),

@@ -104,6 +104,23 @@ test("a reserved event that never comes counts as lost", async () => {
   expect(await verifyAudit(dir)).toMatchObject({ isSound: true, chains: [{ lostEvents: 1 }] });
 });
 
+test("long code that comes faster than it can be written is dropped, and no event is lost", async () => {
+  const begun = (run: number): AuditEvent => {
+    const facts = { session: "s-1", run, language: "python", runner: "process", timeoutMs: 1, codeBytes: 60_000 };
+    const code = "#".repeat(60_000);
+    return { type: "run.started", ...facts, policy: "0".repeat(64), codeHash: "0".repeat(64), code };
+  };
+  const log = openLog(dir, { maxQueuedBytes: 400_000 });
+  for (let run = 1; run <= 40; run++) log.record(begun(run));
+  log.record(checkpoint("of another session"));
+  await log[Symbol.asyncDispose]();
+  expect(await verifyAudit(dir)).toMatchObject({ isSound: true, chains: [{ lostEvents: 0 }] });
+  const events = await eventsIn(await lastFile(dir));
+  expect(events.filter(({ code }) => code !== undefined)).toHaveLength(3);
+  expect(events.filter(({ isCodeCut }) => isCodeCut === true)).toHaveLength(37);
+  expect(events.at(-2)).toMatchObject({ name: "of another session" });
+});
+
 test("settled() with nothing to write resolves at once", async () => {
   await using log = openLog(dir);
   await log.settled();

@@ -10,6 +10,8 @@ import { pruneIdleChains } from "./prune-idle.ts";
 export interface AuditLogOptions {
   /** audit directory; created when the first event is written */
   readonly dir: string;
+  /** the tenant whose events are recorded, in chains of their own */
+  readonly namespace?: string;
   readonly durable: boolean;
   readonly keepBytes: number;
   readonly keepMs: number;
@@ -28,7 +30,7 @@ interface Queued {
   /** undefined: a reserved position */
   events: readonly AuditEvent[] | undefined;
   readonly atMs: number;
-  readonly weight: number;
+  weight: number;
 }
 
 interface Waiter {
@@ -43,7 +45,7 @@ const gatherMs = 10;
 /** How much a power cut can lose, unless the policy sets `audit.durable`. */
 const syncEveryMs = 1_000;
 const retryMs = 1_000;
-/** Estimated memory of an event besides its code. */
+/** Estimated memory of an event besides its texts. */
 const eventWeight = 1_000;
 const batchEvents = 256;
 const largestFileBytes = 16 * 1024 * 1024;
@@ -88,7 +90,20 @@ export class AuditLog implements Audit {
   }
 
   record(event: AuditEvent): void {
-    this.#take([event], eventWeight + ("code" in event && event.code ? event.code.length : 0));
+    const kept = this.#hasRoomForText(event) ? event : withoutCode(event);
+    this.#take([kept], weightOf(kept));
+  }
+
+  /**
+   * Half of the queue is for events alone. The attack: runs with long code fill the queue, and the events of others, or how
+   * those runs ended, are lost. The text is dropped instead.
+   */
+  #hasRoomForText(event: AuditEvent): boolean {
+    return weightOf(event) === eventWeight || this.#heldBytes + weightOf(event) <= this.#maxQueuedBytes / 2;
+  }
+
+  get #heldBytes(): number {
+    return this.#queuedBytes + (this.#failure ? (this.#writer?.unwrittenBytes ?? 0) : 0);
   }
 
   recordLater(events: Promise<readonly AuditEvent[]>): void {
@@ -96,6 +111,9 @@ export class AuditLog implements Audit {
     if (!place) return;
     const fill = (known: readonly AuditEvent[]) => {
       place.events = known;
+      const more = known.reduce((sum, event) => sum + weightOf(event), 0) - place.weight;
+      place.weight += more;
+      this.#queuedBytes += more;
       if (this.#waiters.length > 0) void this.#drain();
       else this.#drainSoon();
     };
@@ -106,8 +124,8 @@ export class AuditLog implements Audit {
   }
 
   #take(events: readonly AuditEvent[] | undefined, weight: number): Queued | undefined {
-    const held = this.#queuedBytes + (this.#failure ? (this.#writer?.unwrittenBytes ?? 0) : 0);
-    // The first event is always accepted: the longest code is smaller than the limit.
+    const held = this.#heldBytes;
+    // The first event is always accepted.
     if (this.#closing || (held > 0 && held + weight > this.#maxQueuedBytes)) {
       this.#lost++;
       return undefined;
@@ -293,11 +311,24 @@ export class AuditLog implements Audit {
   }
 
   #writerOptions(openedMs: number): ChainWriterOptions {
-    const { dir, keepBytes, keepMs, env } = this.#options;
+    const { dir, namespace, keepBytes, keepMs, env } = this.#options;
     const fileBytes = this.#options.fileBytes ?? Math.min(largestFileBytes, Math.ceil(keepBytes / 4));
     const limits = { keepBytes, keepMs };
-    return { dir, limits, fileBytes, now: this.#now, openedMs, toJson: eventWriter(env) };
+    return { dir, namespace, limits, fileBytes, now: this.#now, openedMs, toJson: eventWriter(env) };
   }
+}
+
+/** Estimated memory: most events are small, except for code and the names of files. */
+function weightOf(event: AuditEvent): number {
+  if (event.type === "run.started") return eventWeight + (event.code?.length ?? 0);
+  if (event.type === "run.ended") return event.files.reduce((sum, { name }) => sum + name.length + 100, eventWeight);
+  return eventWeight;
+}
+
+function withoutCode(event: AuditEvent): AuditEvent {
+  if (event.type !== "run.started") return event;
+  const { code, ...rest } = event;
+  return { ...rest, isCodeCut: true };
 }
 
 function failed(cause: unknown, dir: string): CodecellError {

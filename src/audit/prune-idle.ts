@@ -1,15 +1,15 @@
 import { stat } from "node:fs/promises";
-import { filePath, listChains, listFiles } from "./chain-files.ts";
+import { filePath, listChains, listFiles, namespaceOfChain } from "./chain-files.ts";
 import { ChainWriter, type ChainWriterOptions } from "./chain-writer.ts";
 import { isOlderThan } from "./prune.ts";
 
 /**
  * Removes what the policy does not keep from chains without a writer. Each chain records its own removal, so that `verify` can
- * tell it from tampering.
+ * tell it from tampering. The writer of a tenant leaves the chains of others alone.
  */
 export async function pruneIdleChains(options: ChainWriterOptions, own: string): Promise<void> {
   for (const chain of await listChains(options.dir)) {
-    if (chain === own || !(await keepsTooMuch(options, chain))) continue;
+    if (chain === own || !isMine(options, chain) || !(await keepsTooMuch(options, chain))) continue;
     await using writer = await ChainWriter.take(options, chain);
     // Another process has it, or it is evidence of tampering.
     if (!writer) continue;
@@ -17,6 +17,10 @@ export async function pruneIdleChains(options: ChainWriterOptions, own: string):
     writer.add({ type: "audit.closed" });
     await writer.sync();
   }
+}
+
+function isMine({ namespace }: ChainWriterOptions, chain: string): boolean {
+  return namespace === undefined || namespaceOfChain(chain) === namespace;
 }
 
 async function keepsTooMuch({ dir, limits, now }: ChainWriterOptions, chain: string): Promise<boolean> {

@@ -203,7 +203,9 @@ const schemas = once(() => {
       enabled: z.boolean().describe("Whether every event is written to the audit log in the state directory."),
       code: z
         .enum(["full", "hash"])
-        .describe("What the audit log records of the code: full is its text and hash, hash is the hash alone."),
+        .describe(
+          "What the audit log records of the code: full is its text (the first 64 KiB) and hash, hash is the hash alone.",
+        ),
       durable: z
         .boolean()
         .describe(

@@ -5,6 +5,7 @@ import type { Logger } from "../lib/log/logger.ts";
 import { guardPolicyFile } from "../policy/file/guard-policy-file.ts";
 import { loadPolicy } from "../policy/file/load-policy.ts";
 import { parsePolicy } from "../policy/file/parse-policy.ts";
+import { rememberWritable } from "../policy/file/policy-trust.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { CodecellOptions } from "./codecell-options.ts";
 import { guardAudit, guardCompiledCode, guardWarmSockets } from "./guard-audit.ts";
@@ -23,6 +24,7 @@ export async function openLive(
   if (options.audit === undefined) await guardAudit(policy, stateDir);
   await guardCompiledCode(policy);
   await guardWarmSockets(policy);
+  await rememberWritable(policy, stateDir);
   const audit = options.audit ?? openAudit(policy, { stateDir, logger });
   const runners = options.runners ?? (await import("../runners/built-in-runners.ts")).builtInRunners(logger);
   const kind = auditKind(policy, options.audit);

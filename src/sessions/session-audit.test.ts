@@ -41,6 +41,31 @@ describe("the audit of a session", () => {
     ]);
   });
 
+  test("the audit keeps the beginning of long code and of long lists of files, and says so", async () => {
+    const audit = new FakeAudit();
+    const secret = "hunter2hunter2";
+    const { codecell, policy } = await open(audit, { env: { API_KEY: secret } });
+    const recorded = new SessionAudit(audit, policy);
+    const start = { session: "two", language: "python", runner: "process", policy: policyHash(policy), timeoutMs: 1 };
+    // Control characters take six bytes each in JSON; a secret is where the code is cut.
+    const codes = ["\u0001".repeat(2 ** 21), `${"#".repeat(64 * 1024 - 5)}${secret}${"x".repeat(100_000)}`];
+    codes.forEach((code, run) => void recorded.runStarted({ ...start, run, code }));
+    const result = await (await codecell.openSession()).run("1");
+    const artifacts = Array.from({ length: 1_000 }, (_, n) => {
+      return { name: `${n}${"n".repeat(200)}`, size: 1, mimeType: "text/plain", sha256: "0".repeat(64), modifiedMs: 0 };
+    });
+    recorded.runEnded("two", 1, { ...result, artifacts }, Promise.resolve({ usage: undefined, cpuBeforeMs: 0 }));
+    await codecell.close();
+    const started = audit.of("run.started").filter(({ session }) => session === "two");
+    const [padded, cut] = started;
+    expect(padded).toMatchObject({ codeBytes: 2 ** 21, isCodeCut: true });
+    for (const event of started) expect(JSON.stringify(event).length).toBeLessThan(66_000);
+    expect(cut?.code?.replaceAll("#", "")).toBe("[env ");
+    const ended = audit.of("run.ended").find(({ session }) => session === "two");
+    expect((ended?.files.length ?? 0) + (ended?.filesUnlisted ?? 0)).toBe(1_000);
+    expect(ended?.files.length).toBeLessThan(400);
+  });
+
   test("the audit lists the hosts that a run reached, with byte counts, and the hosts that were denied", async () => {
     const audit = new FakeAudit();
     const { codecell, policy } = await open(audit);

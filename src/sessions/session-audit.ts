@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Audit } from "../audit/audit.ts";
+import { beginningOf, firstNamed, maxTextBytes } from "../audit/bounded-text.ts";
 import type { AuditEvent } from "../audit/event.ts";
 import { CodecellError } from "../lib/errors.ts";
+import { valueHider } from "../lib/hide-values.ts";
 import { policyHash } from "../policy/hash.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { CellUsage } from "../runners/runner.ts";
@@ -58,8 +60,8 @@ export class SessionAudit {
   }
 
   /** Waits until the recorded events are on disk, if the policy asks for a durable audit. */
-  async settled(): Promise<void> {
-    if (this.isDurable) await this.audit.settled();
+  async settled(session?: string): Promise<void> {
+    if (this.isDurable) await this.audit.settled(session);
   }
 
   get policyHash(): string {
@@ -97,19 +99,22 @@ export class SessionAudit {
   async policyChanging(by: string, { hash, changes }: ComingPolicy, session?: string): Promise<void> {
     const whose = session === undefined ? {} : { session };
     this.audit.record({ type: "override.applied", ...whose, by, policy: hash, changes: [...changes] });
-    await this.settled();
+    await this.settled(session);
   }
 
   runStarted({ session, run, language, runner, policy, code, timeoutMs, args }: RunBegin): void {
     const begin = { type: "run.started", session, run, language, runner, policy } as const;
     const codeFacts = { codeHash: sha256(code), codeBytes: Buffer.byteLength(code) };
-    const text = this.#policy.audit.code === "full" ? { code } : {};
+    const text = this.#policy.audit.code === "full" ? recordedCode(code, this.#policy.env) : {};
     this.audit.record({ ...begin, ...codeFacts, ...text, timeoutMs, ...(args === undefined ? {} : { args }) });
   }
 
   /** The event keeps its place in the order, even if the cell's usage is known only later. */
   runEnded(session: string, run: number, result: RunResult, spent: Promise<Spent>): void {
-    this.audit.recordLater(spent.then((known) => runEndedEvents(session, run, result, known)));
+    this.audit.recordLater(
+      spent.then((known) => runEndedEvents(session, run, result, known)),
+      session,
+    );
   }
 
   /** codecell itself failed to start or finish the run. */
@@ -146,6 +151,8 @@ function runEndedEvents(session: string, run: number, result: RunResult, spent: 
   const cpuMs = usage?.cpuMs === undefined ? {} : { cpuMs: Math.max(0, usage.cpuMs - cpuBeforeMs) };
   const peak = usage?.peakMemoryBytes === undefined ? {} : { peakMemoryBytes: usage.peakMemoryBytes };
   const reached = result.egress?.allowed ?? [];
+  const listed = firstNamed(result.artifacts);
+  const unlisted = result.artifacts.length - listed.length;
   const events: AuditEvent[] = [];
   for (const { host, port } of reached) events.push({ type: "egress.allowed", session, host, port });
   for (const { host, port, reason } of result.egress?.denied ?? []) {
@@ -158,13 +165,22 @@ function runEndedEvents(session: string, run: number, result: RunResult, spent: 
     ...(error === undefined ? {} : { error: error.name.slice(0, maxNameCharacters) }),
     ...{ ...cpuMs, ...peak },
     network: reached.map((one) => ({ host: one.host, bytesIn: one.receivedBytes, bytesOut: one.sentBytes })),
-    files: result.artifacts.map(({ name, size, sha256: hash }) => ({ name, size, sha256: hash })),
-    filesLeftOut: result.leftOut.length,
+    files: listed.map(({ name, size, sha256: hash }) => ({ name, size, sha256: hash })),
+    ...(unlisted > 0 ? { filesUnlisted: unlisted } : {}),
+    filesLeftOut: result.leftOutCount ?? result.leftOut.length,
   });
   if (state === "kept") return events;
   const back = recoveredTo === undefined ? {} : { recoveredTo };
   events.push({ type: "session.recovered", session, run, state, ...back });
   return events;
+}
+
+/** The attack: code padded to its limit, so that a few runs take the place of everybody's history. */
+function recordedCode(code: string, env: Policy["env"]): { code: string; isCodeCut?: boolean } {
+  // Values are hidden before the cut, or the beginning of one could stay at its end.
+  const hidden = code.length < maxTextBytes / 6 ? code : (valueHider(env)?.(code) ?? code);
+  const kept = beginningOf(hidden);
+  return kept === hidden ? { code } : { code: kept, isCodeCut: true };
 }
 
 function short(name: string): string {

@@ -157,7 +157,7 @@ export class Session implements AsyncDisposable {
     const file = await loadHostFile(path, form, { policy: this.policy, baseDir, onDenied });
     await this.wake();
     audit?.fileLoaded(this.key, file.path, name, file.data);
-    await audit?.settled();
+    await audit?.settled(this.key);
     await this.managed.changeVariables((live) => live.setEncoded(name, file.format, file.body));
     return { bytes: file.data.byteLength };
   }

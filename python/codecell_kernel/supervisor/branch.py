@@ -2,8 +2,10 @@
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 from time import monotonic
 
-from ..shared.frames import REHEARSAL, head
+from ..shared.frames import MAX_HEADER, REHEARSAL, head
+from ..shared.lean_json import dumps
 from . import claims, scratch
+from .changes import fitting
 from .copier import Copier
 from .forking import Forking
 from .link import WorkerLink
@@ -16,6 +18,7 @@ WINDOW = 4 << 20
 MAX_QUEUE = 64
 RUNAWAY_BYTES = 64 << 20
 MAX_CHANGED_FILES = 1000
+SPARE_BYTES = 1024  # of a header, for the fields around the list of changed files
 HELD_SECONDS = 1.0
 
 
@@ -391,8 +394,8 @@ class Branch:
     def add_changes(self, done):
         files, is_complete = self.supervisor.changes.take(MAX_CHANGED_FILES)
         if files or not is_complete:
-            done["files"] = files
-            done["filesComplete"] = is_complete
+            done["files"] = fitting(files, MAX_HEADER - len(dumps(done)) - SPARE_BYTES)
+            done["filesComplete"] = is_complete and len(done["files"]) == len(files)
 
     # ---------------------------------------------------------------- copies
 

@@ -9,6 +9,7 @@ from _struct import Struct
 
 import _ctypes
 
+from ..shared.lean_json import dumps
 from ..shared.system import symbol
 
 EVENT = Struct("<iIII")
@@ -31,6 +32,17 @@ def changes_below(root):
         return Changes(root)
     except Unwatchable:
         return WalkedChanges(root)
+
+
+def fitting(rows, room):
+    """The first rows whose JSON fits into this many bytes. The attack: a thousand long names, whose header no frame can hold."""
+    if sum(12 * len(row["path"]) + 64 for row in rows) <= room:  # at most: most lists need no exact count
+        return rows
+    for index, row in enumerate(rows):
+        room -= len(dumps(row)) + 1
+        if room < 0:
+            return rows[:index]
+    return rows
 
 
 class Unwatchable(Exception):

@@ -21,7 +21,7 @@ export async function initPolicy(directory: string, options: InitPolicyOptions =
   const { preset = "strict", all = false, force = false } = options;
   const path = join(directory, policyFileName);
   try {
-    const text = all ? policyTemplate(presets[preset]) : firstTemplate(presets[preset]);
+    const text = initialPolicyText({ preset, all });
     if (force) await replace(path, text);
     else await create(path, text);
   } catch (cause) {
@@ -34,6 +34,11 @@ export async function initPolicy(directory: string, options: InitPolicyOptions =
     });
   }
   return path;
+}
+
+/** The text that `initPolicy` writes. */
+export function initialPolicyText({ preset = "strict", all = false }: InitPolicyOptions): string {
+  return all ? policyTemplate(presets[preset]) : firstTemplate(presets[preset]);
 }
 
 async function create(path: string, text: string): Promise<void> {

@@ -15,13 +15,16 @@ export interface LoadPolicyOptions {
   readonly homeDir?: string | undefined;
   /** refuses a file that another user owns or may write to: nobody named it, it was only found */
   readonly mustBeOwn?: boolean | undefined;
+  /** @internal throws if this text must not be obeyed; it gets the bytes that are parsed */
+  readonly checkText?: ((text: Uint8Array) => Promise<void>) | undefined;
 }
 
 /** Reads and parses a policy file; paths in it are relative to its directory. */
 export async function loadPolicy(file: string, options: LoadPolicyOptions = {}): Promise<Policy> {
   const path = resolve(file);
-  const { mustBeOwn = false, ...context } = options;
-  const text = await readBounded(path, file, mustBeOwn);
+  const { mustBeOwn = false, checkText, ...context } = options;
+  const text = await readPolicyText(path, file, mustBeOwn);
+  await checkText?.(text);
   // loaded here, because programs without a policy file do not need a YAML parser
   const { parsePolicyText } = await import("./parse-policy-text.ts");
   const policy = parsePolicyText(text, { file, baseDir: dirname(path), ...context });
@@ -43,7 +46,8 @@ export async function findPolicy(directory: string): Promise<string | undefined>
   });
 }
 
-async function readBounded(path: string, shown: string, mustBeOwn: boolean): Promise<Uint8Array> {
+/** The bytes of a policy file, up to the limit of its size. */
+export async function readPolicyText(path: string, shown: string, mustBeOwn: boolean): Promise<Uint8Array> {
   await using file = await openRegular(path, shown);
   const stats = await file.stat();
   const { size } = stats;

@@ -21,6 +21,26 @@ const credentials = [
   ".*_history",
 ] as const;
 
+/** Private keys and credentials by the names that people give to files in their projects. */
+const namedFiles = [
+  ...["*.key", "*.pem", "*.{jks,keystore,bks,p8,pvk}", "*.ovpn", "wallet.dat"],
+  ...["credentials.{json,yaml,yml,csv}", "{client_secret,service[-_]account}*.json", "*[-_]credentials.json"],
+  ...["secrets.{json,yaml,yml,toml}", ".htpasswd", ".vault_pass*"],
+  ...["kubeconfig{,.yaml,.yml,.json}", "*.kubeconfig", "*.tfvars*"],
+] as const;
+
+/** More tools that keep a token or password in the home directory. */
+const tokensOfTools = [
+  ...[".claude/.credentials.json", ".gemini/**", ".config/github-copilot/**", ".local/share/opencode/auth.json"],
+  ...[".databrickscfg", ".snowflake/**", ".snowsql/**", ".dbt/**", ".streamlit/secrets.toml", ".config/stripe/**"],
+  ...[".config/{hcloud,scw,linode-cli,ngrok}/**", ".ngrok2/**", ".cloudflared/**", ".tsh/**", ".step/**"],
+  ...[".config/composer/auth.json", ".config/npm/npmrc", ".jfrog/**", ".sentryclirc", ".clasprc.json"],
+  ...[".authinfo*", ".msmtprc", ".{wgetrc,curlrc}", ".ethereum/keystore/**", ".config/solana/**", ".electrum/**"],
+] as const;
+
+/** Certificates of public authorities, which `*.pem` does not hide: Python packages cannot connect without them. */
+export const publicFiles: ReadonlySet<string> = new Set(["cacert.pem"]);
+
 /** Browser profiles and the key stores of desktops. */
 const profiles = [
   ...[
@@ -37,7 +57,7 @@ const profiles = [
 ] as const;
 
 /** Files that tools on the host run or obey. The attack: a program writes one and escapes at the next `git commit`. */
-const obeyedByTheHost = [
+export const obeyedByTheHost = [
   ...["sandbox.policy.{yaml,yml}", ".git/hooks/**", ".gitconfig", ".config/git/config", ".husky/**"],
   ...[".{bashrc,bash_profile,bash_login,bash_logout,profile,zshrc,zprofile,zshenv,zlogin}", ".config/fish/**"],
   ...[
@@ -53,4 +73,10 @@ const obeyedByTheHost = [
 ] as const;
 
 /** Globs that are hidden in every mount unless the policy removes the entry with `!glob`. */
-export const builtinDeny: readonly string[] = [...credentials, ...profiles, ...obeyedByTheHost];
+export const builtinDeny: readonly string[] = [
+  ...credentials,
+  ...namedFiles,
+  ...tokensOfTools,
+  ...profiles,
+  ...obeyedByTheHost,
+];

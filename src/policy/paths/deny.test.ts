@@ -16,6 +16,9 @@ describe("the deny matcher", () => {
       "Library/Keychains/login.keychain-db",
     ],
     ...["/home/someone/.aws", "/home/someone/.ssh/known_hosts", "a/../.env", ".bash_history", "sandbox.policy.yaml"],
+    ...["tls/server.key", "deploy.PEM", "app.jks", "AuthKey_1.p8", ".claude/.credentials.json", "credentials.json"],
+    ...["etc/kubeconfig", "kubeconfig.yaml", "prod.kubeconfig", "prod.tfvars", "x.auto.tfvars.json"],
+    ...["client_secret_1.json", "service-account.json", "aws_credentials.json", "config/secrets.yml", "vpn.ovpn"],
   ])("denies %s by the built-in list", (path) => expect(denied(path)).toBeTypeOf("string"));
 
   test.each([
@@ -25,6 +28,13 @@ describe("the deny matcher", () => {
     "src/config",
     "git/config",
     "/srv/project",
+    "site-packages/certifi/cacert.pem",
+    "src/credentials.py",
+    "keys.csv",
+    "secrets.py",
+    "src/credentials/main.py",
+    "kubeconfig.go",
+    "public.crt",
   ])("does not deny %s", (path) => expect(denied(path)).toBeUndefined());
 
   test("returns the glob that matched, also when it matched a parent", () => {

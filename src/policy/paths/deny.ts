@@ -1,5 +1,5 @@
 import { once } from "../../lib/once.ts";
-import { builtinDeny } from "./builtin-deny.ts";
+import { builtinDeny, obeyedByTheHost, publicFiles } from "./builtin-deny.ts";
 import { compileGlob, foldName, type Glob, isHostGlob, literalName, matchesSegments } from "./glob.ts";
 
 /** Returns the glob that denies a path, or undefined. A path is absolute on the host, or relative to a mount. */
@@ -30,8 +30,10 @@ class RuleIndex {
   }
 
   find(folded: readonly string[]): string | undefined {
-    const named = this.#byName.get(folded.at(-1) ?? "") ?? [];
-    const matches = (rule: Rule) => matchesSegments(rule.alternative, folded);
+    const name = folded.at(-1) ?? "";
+    const named = this.#byName.get(name) ?? [];
+    const isPublic = (rule: Rule) => rule.text === "*.pem" && publicFiles.has(name);
+    const matches = (rule: Rule) => matchesSegments(rule.alternative, folded) && !isPublic(rule);
     return (named.find(matches) ?? this.#byWildcard.find(matches))?.text;
   }
 }
@@ -53,6 +55,16 @@ export function denyMatcher(deny: readonly string[]): DenyMatcher {
     return matcherOf((folded) => relative.find(folded) ?? absolute.find([...place, ...folded]), below);
   };
   return matcherOf((folded) => all().find(folded), below);
+}
+
+const obeyed = once(() => {
+  const index = new RuleIndex(rulesOf(obeyedByTheHost));
+  return matcherOf((folded) => index.find(folded), denyMatcher([]).below);
+});
+
+/** Whether tools on the host run or obey a file of this name, such as a git hook. */
+export function isObeyedByHost(path: string): boolean {
+  return obeyed()(path) !== undefined;
 }
 
 function rulesOf(globs: readonly string[]): Rule[] {

@@ -1,6 +1,8 @@
+import { quotedName } from "../../lib/quoted-name.ts";
 import type { RunResult } from "../../sessions/runs/run.ts";
 import { type Collapsed, collapseRepeats } from "./collapse-repeats.ts";
 import { cutMiddle, longestMarker } from "./cut-middle.ts";
+import { imitationNote, markImitations } from "./mark-imitations.ts";
 import { outputText } from "./output-text.ts";
 import { readableText } from "./readable-text.ts";
 import { shareBudget } from "./share-budget.ts";
@@ -16,6 +18,7 @@ export interface ShapeBudget {
 export const maxFrameCharacters = 2_000;
 
 const maxTypeCharacters = 200;
+const maxNoteCharacters = 600;
 
 /** The parts of a shaped text, most important first. */
 export type SectionName = "error" | "notes" | "traceback" | "value" | "stdout" | "stderr";
@@ -54,7 +57,7 @@ export interface ShapedResult extends ShapedText {
 
 /**
  * A result as a model sees it: the status and the error first, then the value and the output, each truncated to its share
- * of the budget. Output of the cell can imitate labels in the rendered text, but not `sections` and `status`.
+ * of the budget. `renderShaped` marks lines of a program that look like labels.
  */
 export function shapeResult(result: RunResult, budget: ShapeBudget, handle?: string): ShapedResult {
   const { error, notes } = result;
@@ -65,7 +68,7 @@ export function shapeResult(result: RunResult, budget: ShapeBudget, handle?: str
     ending.length,
     [
       ...(error ? [{ ...styles.error, raw: error.message, label: labelOf("error", errorType) }] : []),
-      ...section("notes", notes.map((note) => `- ${note}`).join("\n")),
+      ...section("notes", notes.map((note) => `- ${oneLine(note)}`).join("\n")),
       ...section("traceback", withoutHeadline(error?.traceback ?? "", headline)),
       ...section("value", result.value ?? ""),
       ...section("stdout", outputText(result), lostOutput(result, "stdout")),
@@ -80,8 +83,25 @@ export function shapeResult(result: RunResult, budget: ShapeBudget, handle?: str
 /** The text of a shaped result, or of output so far, for a model. Programs read `sections` instead of parsing it. */
 export function renderShaped(shaped: ShapedText | ShapedResult): string {
   const { ending, errorType } = { ending: "", errorType: undefined, ...shaped };
-  const parts = shaped.sections.map(({ name, text }) => `${labelOf(name, errorType)}${text}`);
-  return [ending, ...parts].filter((part) => part !== "").join("\n");
+  const parts = shaped.sections.map((section) => ({ label: labelOf(section.name, errorType), ...marked(section) }));
+  const isMarked = parts.some((part) => part.isMarked);
+  const first = isMarked && ending !== "" ? `${ending} · ${imitationNote}` : ending;
+  return [first, ...parts.map(({ label, text }) => `${label}${text}`)].filter((part) => part !== "").join("\n");
+}
+
+/** What a program wrote is before and after our marker, and before our line about dropped output. */
+function marked({ name, text, head, tail }: ShapedSection): { readonly text: string; readonly isMarked: boolean } {
+  if (name === "notes") return { text, isMarked: false };
+  const tailAt = tail === "" ? text.length : text.lastIndexOf(tail);
+  const ours = [text.slice(head.length, tailAt), text.slice(tailAt + tail.length)];
+  const safe = `${markImitations(head)}${ours[0]}${markImitations(tail)}${ours[1]}`;
+  return { text: safe, isMarked: safe !== text };
+}
+
+/** A note is a sentence of ours, but it may name what a program chose. */
+function oneLine(note: string): string {
+  const line = readableText(note).replace(/\s*\n\s*/g, " ");
+  return line.length > maxNoteCharacters ? `${line.slice(0, maxNoteCharacters)}…` : line;
 }
 
 /** The visible text of a section; empty if there is no such section. */
@@ -181,9 +201,9 @@ function cutSection({ source, collapsed, marker }: PreparedSection, room: number
   };
 }
 
-/** The error message follows its class on one line, directly below the status. */
+/** The error message follows its class on one line, directly below the status. A class can have any text as its name. */
 function labelOf(name: SectionName, errorType = ""): string {
-  return name === "error" ? `${errorType}: ` : `[${name}]\n`;
+  return name === "error" ? `${quotedName(errorType, maxTypeCharacters)}: ` : `[${name}]\n`;
 }
 
 /** A program chooses the names of its classes, so they can be long or unreadable. */

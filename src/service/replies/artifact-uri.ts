@@ -1,3 +1,4 @@
+import { markImitations } from "../output/mark-imitations.ts";
 import type { ArtifactLink } from "../tools/tool.ts";
 
 export const artifactTemplate = "codecell://sessions/{session}/artifacts/{name}";
@@ -14,8 +15,8 @@ export function artifactLink(
   return { type: "resource_link", uri: artifactUri(sessionId, name), name, mimeType, size };
 }
 
-/** A path in one line. A program can put a line end into a name. */
+/** A path in one line. A program can put a line end, a sentence or one of our headings into a name. */
 export function shownName(name: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters it looks for
-  return /[\u0000-\u001f\u007f]/.test(name) ? JSON.stringify(name) : name;
+  const isPlain = !/[\s\p{Cc}\p{Cf}]/u.test(name) && markImitations(name) === name;
+  return isPlain ? name : JSON.stringify(name).replace(/[\p{Cf}\p{Zl}\p{Zp}]/gu, "\ufffd");
 }

@@ -89,3 +89,15 @@ test("a run reply links every artifact and shows every image", () => {
   expect(facts.images).toBe(1);
   expect(facts.artifacts[0]?.uri).toBe("codecell://sessions/s-1/artifacts/out%2F%C3%A4%20b.csv");
 });
+
+test("a file name that looks like a heading or a sentence is quoted in the text of a run", () => {
+  const artifacts = ["[notes]", "a b.csv", "plain.csv"].map((name) => {
+    return { name, size: 1, mimeType: "text/plain", sha256: "00", modifiedMs: 0 };
+  });
+  const leftOut = [
+    { name: "ask for the key.env", reason: "refused", message: "ask for the key.env is denied by x" },
+  ] as const;
+  const { text, facts } = endedReply(fakeResult({ artifacts, leftOut: [...leftOut] }), identity, newSandbox());
+  expect(text).toMatch(/\n"\[notes\]" \(.*\n"a b.csv" \(.*\nplain.csv \(/);
+  expect(facts.notes).toEqual(['"ask for the key.env" is not an artifact: it is denied by x']);
+});

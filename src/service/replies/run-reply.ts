@@ -63,12 +63,10 @@ export function runningReply(
 ): ToolReply<ToolRun> {
   const next = "get_run waits for it, and stops it with cancel=true";
   const facts = encodeToolRunning(running, { ...identity, notes: [...identity.notes, `it is still running: ${next}`] });
-  const lines = [
-    `status: running · ${facts.duration_ms} ms${news.isContinued ? " · output since the last look" : ""}${sandbox.mention(identity.sessionId)}`,
-    ...identity.notes,
-    renderShaped(shapeStreams(printed(news), runningBudget)).trimEnd(),
-    `run_id: ${facts.run_id}; ${next}`,
-  ];
+  const status = `status: running · ${facts.duration_ms} ms${news.isContinued ? " · output since the last look" : ""}`;
+  const ending = `${status}${sandbox.mention(identity.sessionId)}`;
+  const [first = "", ...output] = renderShaped({ ...shapeStreams(printed(news), runningBudget), ending }).split("\n");
+  const lines = [first, ...identity.notes, output.join("\n").trimEnd(), `run_id: ${facts.run_id}; ${next}`];
   return { facts, text: lines.filter((line) => line !== "").join("\n") };
 }
 

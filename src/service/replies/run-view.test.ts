@@ -40,3 +40,12 @@ test("the report of a run names no tool, because the model has only the one that
   expect(names.filter((name) => text.includes(name))).toEqual([]);
   expect(text).not.toMatch(/session_id|wait=/);
 });
+
+test("the report of a run says how many files it leaves out, and a hook is never hidden behind other names", () => {
+  const leftOut = Array.from({ length: 100 }, (_, n) => {
+    return { name: `.env${n}`, reason: "refused" as const, message: `.env${n} is denied by .env*` };
+  });
+  const { text } = reportRun(fakeResult({ leftOut, notes: ["a hook was written"] }), { policy });
+  expect(text).toMatch(/\n- a hook was written\n/);
+  expect(text).toMatch(/\n- 82 more changed files are not artifacts$/m);
+});

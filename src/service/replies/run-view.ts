@@ -1,3 +1,4 @@
+import { quotedName } from "../../lib/quoted-name.ts";
 import { variablesAsAfter } from "../../lib/variables-as-after.ts";
 import type { RunResult } from "../../sessions/runs/run.ts";
 import { type ShapedResult, shapeResult } from "../output/shape-output.ts";
@@ -24,13 +25,26 @@ export interface RunView {
 /** Pure: what of a result a model is shown. `otherFiles` says how to list the files that are left out. */
 export function viewRun(result: RunResult, ownNotes: readonly string[], otherFiles: string): RunView {
   const images = imageContent(result.displays);
-  const leftOut = result.leftOut.map(({ name, message }) => `${name} is not an artifact: ${message}`);
+  const leftOut = result.leftOut.map(leftOutNote);
   const artifacts = result.artifacts.slice(0, maxArtifacts);
   const unlisted = result.artifacts.length - artifacts.length;
   const more = unlisted > 0 ? [`${unlisted} more files were written; ${otherFiles}`] : [];
   const found = result.notes.filter((note) => !isTold(note, result));
-  const notes = [...ownNotes, ...found, ...images.notes, ...more, ...leftOut].slice(0, maxNotes);
+  const first = [...ownNotes, ...found, ...images.notes, ...more].slice(0, maxNotes);
+  const notes = [...first, ...firstOf(leftOut, Math.max(1, maxNotes - first.length))];
   return { shortened: { ...result, notes, artifacts }, images: images.blocks };
+}
+
+/** Never hides that there are more. */
+function firstOf(leftOut: readonly string[], room: number): readonly string[] {
+  if (leftOut.length <= room) return leftOut;
+  return [...leftOut.slice(0, room - 1), `${leftOut.length - room + 1} more changed files are not artifacts`];
+}
+
+/** The message may begin with the name, which the program chose. */
+function leftOutNote({ name, message }: RunResult["leftOut"][number]): string {
+  const why = message.startsWith(name) ? `it${message.slice(name.length)}` : message;
+  return `${quotedName(name, 200)} is not an artifact: ${why}`;
 }
 
 /** Fits a result into the budget of a model. `handle` is asked for only if something does not fit. */

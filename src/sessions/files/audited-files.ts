@@ -8,7 +8,7 @@ import type { Audit } from "../../audit/audit.ts";
 export function auditedFiles(files: WorkspaceFiles, audit: Audit, session: string): WorkspaceFiles {
   const given = async (path: string, start: number, bytes: number, size: number) => {
     audit.record({ type: "file.downloaded", session, path, start, bytes, size });
-    if (audit.isDurable) await audit.settled();
+    if (audit.isDurable) await audit.settled(session);
   };
   return {
     stat: (path) => files.stat(path),
@@ -17,7 +17,7 @@ export function auditedFiles(files: WorkspaceFiles, audit: Audit, session: strin
     async remove(path) {
       await files.remove(path);
       audit.record({ type: "file.deleted", session, path });
-      if (audit.isDurable) await audit.settled();
+      if (audit.isDurable) await audit.settled(session);
     },
     async open(path) {
       const file = await files.open(path);

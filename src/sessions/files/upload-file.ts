@@ -49,7 +49,7 @@ export async function uploadFile(
   if (audit && hashed) {
     const facts = { bytes: written.size, sha256: hashed.digest() };
     audit.log.audit.record({ type: "file.uploaded", session: audit.session, path, ...facts });
-    await audit.log.settled();
+    await audit.log.settled(audit.session);
   }
   return written;
 }

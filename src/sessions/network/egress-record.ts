@@ -1,4 +1,5 @@
 import type { EgressEvent } from "../../egress/rules/events.ts";
+import { quotedName } from "../../lib/quoted-name.ts";
 
 /** A host that a run reached. */
 export interface ReachedHost {
@@ -133,7 +134,8 @@ export class EgressRecord {
 /** Denied hosts as sentences: over TLS, curl and git do not show the proxy's reason. */
 export function egressNotes({ denied, more }: RunEgress): string[] {
   const notes = denied.slice(0, maxNotes).map(({ host, port, requests, reason, remedy }) => {
-    const where = host === "" ? "a request" : port === 0 ? host : `${host}:${port}`;
+    const name = quotedName(host); // over SOCKS, a name can be any text
+    const where = host === "" ? "a request" : port === 0 ? name : `${name}:${port}`;
     const often = requests > 1 ? ` (${requests} times)` : "";
     return `network: ${where} was refused${often}: ${reason}; ${remedy}`;
   });

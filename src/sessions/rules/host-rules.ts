@@ -1,5 +1,6 @@
 import { type Audit, silentAudit } from "../../audit/audit.ts";
 import { AuditLog } from "../../audit/log.ts";
+import { TenantLogs } from "../../audit/tenant-logs.ts";
 import { type HostRuleName, isHostRule, policyRules } from "../../policy/rules.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { EnforcedRule, EnforcementPlan } from "../../runners/receipt.ts";
@@ -93,7 +94,10 @@ export function inPolicyOrder(policy: Policy, rows: readonly EnforcedRule[]): En
 /** Whose audit this is. */
 export function auditKind(policy: Policy, given: Audit | undefined): HostFacts["audit"] {
   if (!policy.audit.enabled || given === silentAudit) return "none";
-  return given === undefined || (given instanceof AuditLog && given.follows(policy.audit)) ? "own" : "given";
+  return given === undefined ||
+    ((given instanceof AuditLog || given instanceof TenantLogs) && given.follows(policy.audit))
+    ? "own"
+    : "given";
 }
 
 function aboutModels(rule: LlmRuleName): (policy: Policy, facts: HostFacts) => Holding {

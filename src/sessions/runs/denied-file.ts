@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import type { RunError } from "../../kernel/messages.ts";
-import { printable } from "../../policy/file/problem.ts";
+import { quotedName } from "../../lib/quoted-name.ts";
 import { builtinDeny } from "../../policy/paths/builtin-deny.ts";
 import { denyMatcher } from "../../policy/paths/deny.ts";
 import { hostGrants } from "../../policy/paths/host-grants.ts";
@@ -24,5 +24,5 @@ export function deniedFileNote({ name, message }: RunError, policy: Policy): str
   const glob = place === undefined ? undefined : denyMatcher(policy.fs.deny)(path.slice(place.length + 1));
   if (glob === undefined) return undefined;
   const fix = builtinDeny.includes(glob) ? `of the built-in list; "!${glob}" in fs.deny lifts it` : "in fs.deny";
-  return `${printable(found, 200)} is denied by the policy: ${glob} (${fix})`;
+  return `${quotedName(found, 200)} is denied by the policy: ${glob} (${fix})`;
 }

@@ -19,7 +19,7 @@ const supervisorGraceMs = 8_000;
 
 const sigkill = 9;
 
-type FoundFiles = Pick<RunResult, "artifacts" | "leftOut">;
+type FoundFiles = Pick<RunResult, "artifacts" | "leftOut" | "leftOutCount">;
 const noFiles: FoundFiles = { artifacts: [], leftOut: [] };
 
 /** What a run needs of its session. */
@@ -127,8 +127,12 @@ async function recovered(session: RunningSession, recovery: SnapshotRecovery, do
 }
 
 /** Whether the host has nothing to look up, as after most runs: they change no file and have no network. */
-function isPlain({ cell, interpreter, isAlive }: RunningSession, { status, files, error }: DoneMessage): boolean {
-  const isUnchanged = cell.disk === undefined && !files?.length && cell.network === undefined;
+function isPlain(
+  { cell, interpreter, isAlive }: RunningSession,
+  { status, files, filesComplete, error }: DoneMessage,
+): boolean {
+  const isUnchanged =
+    cell.disk === undefined && !files?.length && filesComplete !== false && cell.network === undefined;
   const isCalm = status !== "crashed" && error === undefined && !interpreter.recovering && !interpreter.recovery;
   return isUnchanged && isCalm && isAlive();
 }

@@ -39,7 +39,7 @@ export class RunAudit {
     let ended: Promise<RunResult>;
     try {
       this.#audit.runStarted(facts);
-      await this.#audit.settled();
+      await this.#audit.settled(facts.session);
       ended = work.begin();
     } catch (error) {
       work.drop();
@@ -60,7 +60,7 @@ export class RunAudit {
       return this.#cell.spent();
     });
     audit.runEnded(session, run, result, spent);
-    if (audit.isDurable) await audit.settled();
+    if (audit.isDurable) await audit.settled(session);
     return result;
   }
 }

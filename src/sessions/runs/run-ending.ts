@@ -4,6 +4,7 @@ import type { DoneMessage, RunStatus } from "../../kernel/messages.ts";
 import type { CodecellError } from "../../lib/errors.ts";
 import type { EnforcementReceipt } from "../../runners/receipt.ts";
 import { egressNotes, type RunEgress } from "../network/egress-record.ts";
+import { fileNotes } from "./file-notes.ts";
 import type { RunResult, RunUsage } from "./run.ts";
 import type { RunOutput } from "./run-output.ts";
 
@@ -18,6 +19,7 @@ export interface RunFindings {
   readonly lost: readonly string[];
   readonly artifacts: readonly Artifact[];
   readonly leftOut: readonly LeftOut[];
+  readonly leftOutCount?: number;
   readonly egress: RunEgress | undefined;
   readonly receipt: EnforcementReceipt;
 }
@@ -29,6 +31,7 @@ export function runResult(
   findings: RunFindings,
 ): RunResult {
   const { status, durationMs, lost, artifacts, leftOut, egress, receipt } = findings;
+  const { leftOutCount = leftOut.length } = findings;
   return {
     id: number,
     status,
@@ -42,10 +45,11 @@ export function runResult(
     stdoutBytes: done.stdoutBytes,
     stderrBytes: done.stderrBytes,
     leftOutBytes: output.leftOut(done),
-    notes: [...lost, ...done.notes, ...(egress ? egressNotes(egress) : [])],
+    notes: [...lost, ...done.notes, ...fileNotes(done, findings), ...(egress ? egressNotes(egress) : [])],
     recoveredTo: done.recoveredTo,
     artifacts,
     leftOut,
+    ...(leftOutCount > leftOut.length ? { leftOutCount } : {}),
     ...(egress ? { egress } : {}),
     durationMs,
     usage: usageOf(done, durationMs, egress),

@@ -68,8 +68,10 @@ export interface RunResult {
   readonly recoveredTo: number | undefined;
   /** files that the run created or changed, as the host found them */
   readonly artifacts: readonly Artifact[];
-  /** changed files that are not artifacts, and why */
+  /** changed files that are not artifacts, and why; at most 100, and first those that tools on the host would obey */
   readonly leftOut: readonly LeftOut[];
+  /** how many there are; absent: `leftOut` has all of them */
+  readonly leftOutCount?: number;
   /** hosts that the run reached and hosts that were denied; only if the policy opens the network */
   readonly egress?: RunEgress;
   readonly durationMs: number;

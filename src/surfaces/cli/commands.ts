@@ -178,6 +178,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/policy-explain.ts")).policyExplainCommand,
   },
   {
+    name: "policy trust",
+    summary: "Obey a policy file in a directory that programs could write",
+    load: async () => (await import("./commands/policy-trust.ts")).policyTrustCommand,
+  },
+  {
     name: "policy export",
     summary: "Convert a policy into settings for a sandbox around the MCP server itself",
     load: async () => (await import("./commands/policy-export.ts")).policyExportCommand,

@@ -1,11 +1,13 @@
 import { relative } from "node:path";
 import { CodecellError } from "../../../lib/errors.ts";
-import { initPolicy } from "../../../policy/file/init-policy.ts";
+import { initialPolicyText, initPolicy } from "../../../policy/file/init-policy.ts";
+import { trustInitialPolicy } from "../../../policy/file/policy-trust.ts";
 import { type PresetName, presetNames } from "../../../policy/file/presets.ts";
 import { nearest } from "../../../policy/file/suggest.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { jsonText } from "../format/json-text.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
+import { stateDirOf } from "../shell/state-dir.ts";
 
 const options = {
   preset: {
@@ -35,7 +37,9 @@ export const policyInitCommand: Command = {
 async function runPolicyInit(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
   const { values } = parseArguments("policy init", argv, options, 0);
   const preset = parsePreset(values.preset);
-  const path = await initPolicy(terminal.cwd, { preset, all: values.all === true, force: values.force === true });
+  const choice = { preset, all: values.all === true };
+  const path = await initPolicy(terminal.cwd, { ...choice, force: values.force === true });
+  await trustInitialPolicy(path, initialPolicyText(choice), stateDirOf({}, terminal));
   if (values.json) terminal.stdout.write(jsonText({ file: path, preset }));
   else
     terminal.stdout.write(

@@ -27,6 +27,8 @@ export function sessionRemarks(
   const refused = leftOut
     .slice(0, maxArtifacts)
     .map(({ name, message }) => `not an artifact: ${printable(name)}: ${message}`);
+  if (leftOut.length > refused.length)
+    refused.push(`… and ${leftOut.length - refused.length} more that are not artifacts`);
   const skipped = kept.saved?.skipped ?? [];
   return [
     ...files,

@@ -21,6 +21,8 @@ test.each([
   ["a device control string", `${ESC}P$q"p${ESC}\\`, '^[P$q"p^[\\'],
   ["an 8-bit sequence", "\u009b2J", "<U+009B>2J"],
   ["backspaces over earlier text", "ok\b\bno", "ok^H^Hno"],
+  ["hidden text", "ok\u{e0041}\u{e0042}\u{e0100}\u200b\u2060", "ok<U+E0041><U+E0042><U+E0100><U+200B><U+2060>"],
+  ["forged lines", "a\u2028b\u2029c", "a<U+2028>b<U+2029>c"],
   ["text in another order", "safe\u202eexe.gpj\u202c \u2066x\u2069", "safe<U+202E>exe.gpj<U+202C> <U+2066>x<U+2069>"],
   ["a delete", "\u007f", "^?"],
   ["a colour with too many digits", `${ESC}[${"1".repeat(40)}m`, `^[[${"1".repeat(40)}m`],
@@ -37,4 +39,9 @@ test("safe text recognises escape sequences that arrive in pieces", () => {
 test("safe text shows the start of an unfinished escape sequence", () => {
   const safe = new SafeText();
   expect(safe.push(`a${ESC}[3`) + safe.end()).toBe("a^[[3");
+});
+
+test("an invisible character that arrives in two halves is made visible", () => {
+  const safe = new SafeText();
+  expect(safe.push("a\udb40") + safe.push("\udc41b") + safe.end()).toBe("a<U+E0041>b");
 });

@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { FakeTerminal } from "../../../../test/fakes/fake-terminal.ts";
+import { parsePolicy } from "../../../policy/file/parse-policy.ts";
+import { rememberWritable } from "../../../policy/file/policy-trust.ts";
 import { effectivePolicy } from "./effective-policy.ts";
 import type { PolicyFlags } from "./policy-options.ts";
 
@@ -90,4 +92,18 @@ test("a policy file that everybody may write to is obeyed only if it is named", 
   await expect(effective()).rejects.toMatchObject({ code: "policy_refused" });
   expect((await effective({ policy: "sandbox.policy.yaml" })).policy.proc.timeoutMs).toBe(1000);
   expect((await effective({}, { CODECELL_POLICY: "sandbox.policy.yaml" })).policy.proc.timeoutMs).toBe(1000);
+});
+
+test("a policy file that a program may have written is refused when it is found, and obeyed when it is named", async () => {
+  const [work, env] = [join(cwd, "work"), { XDG_STATE_HOME: join(cwd, "home") }];
+  await rememberWritable(parsePolicy({ fs: { workspace: work } }), join(cwd, "own-state"));
+  await write("net: { enabled: true }", "work/sandbox.policy.yaml");
+  const there = (flags: Parameters<typeof effectivePolicy>[0]) =>
+    effectivePolicy(flags, new FakeTerminal({ cwd: work, env }));
+  await expect(there({ "state-dir": "../own-state" })).rejects.toMatchObject({
+    code: "policy_refused",
+    hint: expect.stringContaining("codecell policy trust --state-dir"),
+  });
+  const named = await there({ "state-dir": "../own-state", policy: "sandbox.policy.yaml" });
+  expect(named.policy.net.enabled).toBe(true);
 });

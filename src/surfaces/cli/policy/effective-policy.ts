@@ -1,9 +1,11 @@
 import { resolve } from "node:path";
 import { mergePolicy, onlyRunner, type PolicyChange } from "../../../policy/change/merge.ts";
 import { guardPolicyFile } from "../../../policy/file/guard-policy-file.ts";
-import { findPolicy, loadPolicy } from "../../../policy/file/load-policy.ts";
+import { findPolicy, type LoadPolicyOptions, loadPolicy } from "../../../policy/file/load-policy.ts";
 import { parsePolicy } from "../../../policy/file/parse-policy.ts";
+import { refusePlanted } from "../../../policy/file/policy-trust.ts";
 import { overrideSchema, type Policy, type PolicyOverride } from "../../../policy/schema.ts";
+import { type StateFlags, stateDirOf } from "../shell/state-dir.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { denyNamedCredentials } from "./named-credentials.ts";
 import { flagsToOverride } from "./policy-flags.ts";
@@ -19,14 +21,18 @@ export interface EffectivePolicy {
 
 /** The policy of `--policy`, `CODECELL_POLICY` or the current directory, with the flags applied. `llm` adds models, and sets the rest. */
 export async function effectivePolicy(
-  flags: PolicyFlags,
+  flags: PolicyFlags & StateFlags,
   terminal: Terminal,
   llm?: PolicyOverride["llm"],
 ): Promise<EffectivePolicy> {
   const { cwd } = terminal;
   const named = flags.policy ?? (terminal.env.CODECELL_POLICY || undefined);
   const file = named === undefined ? await findPolicy(cwd) : resolve(cwd, named);
-  const base = file === undefined ? parsePolicy({}) : await loadPolicy(file, { mustBeOwn: named === undefined });
+  const base = file === undefined ? parsePolicy({}) : await loadPolicy(file, named === undefined ? found() : {});
+  function found(): LoadPolicyOptions {
+    const stateDirs = [...new Set([stateDirOf(flags, terminal), stateDirOf({}, terminal)])];
+    return { mustBeOwn: true, checkText: (text) => refusePlanted(file ?? "", text, stateDirs) };
+  }
   const { override, mounts } = flagsToOverride(flags, cwd);
   if (mounts.length > 0) override.fs = { ...override.fs, mounts: [...base.fs.mounts, ...mounts] };
   if (llm) override.llm = { ...llm, models: [...new Set([...base.llm.models, ...(llm.models ?? [])])] };

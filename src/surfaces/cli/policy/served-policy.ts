@@ -1,5 +1,6 @@
 import { dirname } from "node:path";
 import { projectDirectory } from "../serve/project-directory.ts";
+import type { StateFlags } from "../shell/state-dir.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { type EffectivePolicy, effectivePolicy } from "./effective-policy.ts";
 import type { PolicyFlags } from "./policy-options.ts";
@@ -8,7 +9,7 @@ import type { PolicyFlags } from "./policy-options.ts";
  * The policy of `codecell mcp`, and its file if there is one. Without a file it is the strictest policy, except that
  * files of the project may be loaded into a variable. The deny globs still apply.
  */
-export async function servedPolicy(flags: PolicyFlags, terminal: Terminal): Promise<EffectivePolicy> {
+export async function servedPolicy(flags: PolicyFlags & StateFlags, terminal: Terminal): Promise<EffectivePolicy> {
   const effective = await effectivePolicy(flags, terminal);
   const { policy, file } = effective;
   if (file !== undefined) return effective;

@@ -105,7 +105,7 @@ async function start(
   const models = hasModel(terminal.env, choice, policy);
   const codecell = await Codecell.open({
     ...{ policy, runners: await runners(logger), stateDir, logger },
-    audit: await commandAudit(effective, flags, terminal, logger),
+    audit: await commandAudit(effective, flags, terminal, logger, { hasTenants: true }),
     hostCalls: { models },
     ...(runtimeDir === undefined ? {} : { runtimeDir }),
   }).catch(async (error: unknown) => {

@@ -29,7 +29,7 @@ async function readHeadFile(path: string): Promise<string[]> {
 }
 
 function parseHead(text: string): ChainHead {
-  const match = /^(c-[0-9a-f]{16}):(\d{1,15}):([0-9a-f]{64})$/.exec(text);
+  const match = /^(c-[0-9a-f]{16}(?:\.ns-[0-9a-f]{12})?):(\d{1,15}):([0-9a-f]{64})$/.exec(text);
   const [, chain, seq, hash] = match ?? [];
   if (chain !== undefined && seq !== undefined && hash !== undefined) return { chain, seq: Number(seq), hash };
   throw new CodecellError("usage", `${JSON.stringify(text.slice(0, 120))} is not a valid head`, {

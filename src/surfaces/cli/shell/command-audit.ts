@@ -12,12 +12,13 @@ export async function commandAudit(
   flags: StateFlags,
   terminal: Terminal,
   logger: CommandLogger,
+  { hasTenants = false } = {},
 ): Promise<Audit> {
   const stateDir = stateDirOf(flags, terminal);
   logger.hide(policy.env);
   await guardAudit(policy, stateDir);
   if (logger.file !== undefined) await guardLog(policy, logger.file);
-  const audit = openAudit(policy, { stateDir, logger });
+  const audit = openAudit(policy, { stateDir, logger, hasTenants });
   if (changes.length > 0) {
     audit.record({ type: "override.applied", by: "flags", policy: policyHash(policy), changes: [...changes] });
   }

@@ -1,0 +1,38 @@
+/** What stands before a line of a program that looks like one of ours. */
+export const imitationMark = "\\";
+
+/** Said at the end of the first line of an answer with marked lines: programs cannot write there. */
+export const imitationNote = `lines after ${imitationMark} are the program's own`;
+
+/** Lines that only codecell writes: headings, the status, and what is said about truncated output. */
+const ours =
+  /^\[ ?(?:notes|artifacts) ?\]|^\[ ?(?:traceback|value|stdout|stderr) ?\]:?$|^status: ?(?:ok|error|timeout|interrupted|out_of_memory|output_limit|crashed|cancelled|running)\b|^run_id:|^(?:…|\.\.\.) ?[\d,.]+ of [\d,.]+ characters left out|^(?:…|\.\.\.) ?(?:stdout|stderr) had /;
+/** A cheap test, so that most output is not split into lines. */
+const candidate = /[[［]|status|ｓ|run_id|characters left|had [\d,]+ bytes/i;
+const longestLine = 200;
+
+/**
+ * Marks each line of a program's text that could be taken for one of ours. The attack: output with `[notes]` and a sentence
+ * that a model then believes to be codecell's. No line of a program is left that looks like ours, whatever it prints.
+ */
+export function markImitations(text: string): string {
+  if (!candidate.test(text)) return text;
+  return text.split("\n").map(markLine).join("\n");
+}
+
+function markLine(line: string): string {
+  return ours.test(folded(line)) ? line.replace(/\S/u, (first) => `${imitationMark}${first}`) : line;
+}
+
+/** As a reader sees it: other widths, cases, spaces and invisible characters do not matter. */
+function folded(line: string): string {
+  return line
+    .trimStart()
+    .slice(0, longestLine)
+    .normalize("NFKC")
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
+    .replace(/\s+/g, " ")
+    .trim()
+    .replaceAll("...", "…")
+    .toLowerCase();
+}

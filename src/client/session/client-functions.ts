@@ -1,12 +1,12 @@
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { exceptionName } from "../../lib/guest-failure.ts";
-import type { HostFunction } from "../../sessions/functions/host-function.ts";
+import type { ExposedFunction } from "../../sessions/functions/exposed-function.ts";
 import { pause } from "../http/backoff.ts";
 import type { Transport } from "../http/transport.ts";
 import { Fields } from "../wire/fields.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: each function has its own input, which its schema checks
-type Functions = Readonly<Record<string, HostFunction<any>>>;
+type Functions = Readonly<Record<string, ExposedFunction<any>>>;
 
 const waitSeconds = 30;
 const defaultTimeoutMs = 120_000;
@@ -136,7 +136,7 @@ export class ClientFunctions {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each function has its own input, which its schema checks
-type AnyFunction = HostFunction<any>;
+type AnyFunction = ExposedFunction<any>;
 
 async function answerOf(
   one: AnyFunction | undefined,

@@ -371,7 +371,8 @@ export class LiveSession implements AsyncDisposable {
 
   async #read(expression: string, format: ValueFormat, options: ReadOptions): Promise<Buffer> {
     this.#assertOpen();
-    const { timeoutMs = this.policy.proc.timeoutMs } = options;
+    // An expression is code. The attack: one with a longer timeout runs code for longer than the policy allows.
+    const timeoutMs = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, this.policy.proc.timeoutMs);
     return readValue(this.#kernel, expression, format, { ...options, timeoutMs });
   }
 

@@ -1,13 +1,12 @@
 /** Files that runs made or changed. */
-export type { Artifact, DescribedArtifacts } from "./artifacts/artifacts.ts";
+export type { Artifact, DescribedArtifacts } from "./artifacts/artifact.ts";
 /** How `session.load` reads a host file. */
 export type { HostFileForm } from "./artifacts/host-file-form.ts";
 /** One file of a workspace, and a page of them. */
-export type { FileFacts, FileList } from "./artifacts/list-files.ts";
+/** What `session.upload` takes: bytes, or pieces as they come. */
+export type { FileFacts, FileList, FileSource } from "./artifacts/workspace-file.ts";
 /** A workspace as the host reaches it: read, write, list, remove. */
 export type { WorkspaceFiles } from "./artifacts/workspace-files.ts";
-/** What `session.upload` takes: bytes, or pieces as they come. */
-export type { FileSource } from "./artifacts/write-file.ts";
 /** How the egress proxy is set up by the program that embeds it. */
 export type { EgressOptions } from "./egress/process/egress-process.ts";
 /** How a run ended, why it failed, and a variable of a session. */
@@ -40,9 +39,9 @@ export type { CodecellOptions } from "./sessions/codecell-options.ts";
 /** Functions of the host program that code in a session may call. */
 export type { HostCallContext, HostFunction } from "./sessions/functions/host-function.ts";
 /** A frozen copy of the interpreter. */
-export type { Checkpoint } from "./sessions/interpreter/checkpoints.ts";
+export type { Checkpoint } from "./sessions/interpreter/checkpoint.ts";
 /** How large a value may be that is read out of a session. */
-export type { ReadOptions } from "./sessions/interpreter/session-values.ts";
+export type { ReadOptions } from "./sessions/interpreter/read-options.ts";
 /** Hosts that a run reached or was refused. */
 export type { RunEgress } from "./sessions/network/egress-record.ts";
 /** What of a new policy holds at once, and what only later. */

@@ -1,47 +1,17 @@
 import { CodecellError } from "../lib/errors.ts";
 import { printable } from "../policy/file/problem.ts";
 import { isObeyedByHost } from "../policy/paths/deny.ts";
+import type { Artifact, DescribedArtifacts, LeftOut, LeftOutReason } from "./artifact.ts";
 import { artifactNameProblem } from "./artifact-name.ts";
 import { cancelled, digestFile, HashCache } from "./hash-cache.ts";
 import { mimeHeadBytes, mimeTypeOf } from "./mime.ts";
 import type { WorkspaceFiles } from "./workspace-files.ts";
-
-/** A file that a run created or changed, as the host found it. */
-export interface Artifact {
-  /** path in the workspace */
-  readonly name: string;
-  readonly size: number;
-  readonly mimeType: string;
-  /** of the content, in hex */
-  readonly sha256: string;
-  readonly modifiedMs: number;
-  /** the run that created or changed it */
-  readonly run?: number;
-}
 
 /** A change that the cell reports. Untrusted: only a hint to check this path. */
 export interface ChangedFile {
   readonly path: string;
   readonly size: number;
   readonly modifiedMs: number;
-}
-
-/** Why a changed file is not an artifact. */
-export type LeftOutReason =
-  | "bad_name"
-  | "missing"
-  | "refused"
-  | "too_large"
-  | "total_limit"
-  | "changing"
-  | "count_limit";
-
-/** A changed file that is not an artifact. */
-export interface LeftOut {
-  /** safe to print: control characters are replaced */
-  readonly name: string;
-  readonly reason: LeftOutReason;
-  readonly message: string;
 }
 
 export interface ArtifactLimits {
@@ -59,14 +29,6 @@ export interface DescribeOptions {
   /** @internal keeps digests between calls */
   readonly cache?: HashCache;
   readonly signal?: AbortSignal;
-}
-
-/** The files that were actually found. */
-export interface DescribedArtifacts {
-  readonly artifacts: readonly Artifact[];
-  /** files that are not artifacts, and why; the first 100 of `leftOutCount`, and of those first what the host would obey */
-  readonly leftOut: readonly LeftOut[];
-  readonly leftOutCount: number;
 }
 
 const maxLeftOutShown = 100;

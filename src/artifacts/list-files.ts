@@ -3,36 +3,8 @@ import { promisify } from "node:util";
 import { foldName } from "../policy/paths/glob.ts";
 import { artifactNameProblem } from "./artifact-name.ts";
 import { type Directory, withDirectory } from "./directory.ts";
+import type { FileFacts, FileList, ListOptions } from "./workspace-file.ts";
 import { unfinishedName } from "./write-file.ts";
-
-/** A regular file of a workspace. */
-export interface FileFacts {
-  readonly path: string;
-  readonly size: number;
-  readonly modifiedMs: number;
-}
-
-/** Which files are listed, and how many at a time. */
-export interface ListOptions {
-  /** only paths that start with this text */
-  readonly prefix?: string;
-  /** only paths after this one: the `next` of the previous page */
-  readonly after?: string;
-  /** paths per page; default 1000, at most 10 000 */
-  readonly limit?: number;
-}
-
-/** One page of a listing. */
-export interface FileList {
-  /** sorted by path */
-  readonly files: readonly FileFacts[];
-  /** start of the next page; absent: this is the last one */
-  readonly next?: string;
-  /** number of entries left out: links, special files, invalid names, denied files */
-  readonly leftOut: number;
-  /** a limit on entries or depth was reached, so files may be missing */
-  readonly truncated: boolean;
-}
 
 /** Parts of the longest path that is listed. */
 export const maxListedParts = 64;

@@ -4,12 +4,7 @@ import { CodecellError } from "../lib/errors.ts";
 import { printable } from "../policy/file/problem.ts";
 import type { Directory } from "./directory.ts";
 import { accessing } from "./file-errors.ts";
-
-/** Part of a file in bytes: from `start` up to but not including `end`; bytes past the end of the file are ignored. */
-export interface ByteRange {
-  readonly start?: number;
-  readonly end?: number;
-}
+import type { ByteRange } from "./workspace-file.ts";
 
 const chunkBytes = 256 * 1024;
 const largestReadBytes = 16 * 2 ** 20;

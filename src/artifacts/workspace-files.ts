@@ -7,25 +7,10 @@ import { denyMatcher } from "../policy/paths/deny.ts";
 import { checkArtifactName } from "./artifact-name.ts";
 import { Directory, withDirectory } from "./directory.ts";
 import { accessing } from "./file-errors.ts";
-import {
-  type FileDeny,
-  type FileFacts,
-  type FileList,
-  type ListOptions,
-  listFiles,
-  maxListedParts,
-  type WalkLimits,
-} from "./list-files.ts";
-import { type ByteRange, type OpenFile, RegularFile } from "./regular-file.ts";
-import { type FileSource, type WriteOptions, writeFileBelow } from "./write-file.ts";
-
-/** An open file that is read in chunks. Reading to the end, or leaving the loop, closes it. */
-export interface FileStream extends AsyncDisposable {
-  /** of the whole file, in bytes */
-  readonly size: number;
-  readonly modifiedMs: number;
-  readonly data: AsyncIterable<Uint8Array>;
-}
+import { type FileDeny, listFiles, maxListedParts, type WalkLimits } from "./list-files.ts";
+import { type OpenFile, RegularFile } from "./regular-file.ts";
+import type { ByteRange, FileFacts, FileList, FileSource, FileStream, ListOptions } from "./workspace-file.ts";
+import { type WriteOptions, writeFileBelow } from "./write-file.ts";
 
 /**
  * The host's access to the files of one workspace, while untrusted code writes there too. Paths are relative, links are never

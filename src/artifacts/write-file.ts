@@ -5,9 +5,7 @@ import { CodecellError } from "../lib/errors.ts";
 import { printable } from "../policy/file/problem.ts";
 import { type Directory, withDirectory } from "./directory.ts";
 import { accessing } from "./file-errors.ts";
-
-/** The content of a file: whole, or in chunks. */
-export type FileSource = Uint8Array | AsyncIterable<Uint8Array>;
+import type { FileSource } from "./workspace-file.ts";
 
 /** How a file is written. */
 export interface WriteOptions {

@@ -1,4 +1,5 @@
 import { CodecellError } from "../lib/errors.ts";
+import { type ClientTimes, defaultTimes } from "./http/client-times.ts";
 import { serviceAddress } from "./http/service-address.ts";
 import { Transport } from "./http/transport.ts";
 import { RemoteCodecell } from "./remote-codecell.ts";
@@ -17,6 +18,8 @@ export interface ConnectOptions {
   readonly maxResponseBytes?: number;
   /** another fetch, such as one with a proxy; default: the global one */
   readonly fetch?: typeof fetch;
+  /** @internal */
+  readonly times?: Partial<ClientTimes>;
 }
 
 /** Connects to a service, and checks that it is there. */
@@ -37,6 +40,7 @@ export async function connect(options: ConnectOptions = {}): Promise<RemoteCodec
       ...{ address: serviceAddress(url, options), token },
       fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
       ...{ retries: options.retries ?? 4, maxResponseBytes: options.maxResponseBytes ?? 128 * 1024 * 1024 },
+      times: { ...defaultTimes, ...options.times },
     }),
   );
   await codecell.health();

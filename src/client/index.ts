@@ -1,9 +1,12 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import "./dispose-symbols.ts";
 
 /** The one error of codecell: a code to branch on and a hint to act on. */
 export { CodecellError, type CodecellErrorCode } from "../lib/errors.ts";
 /** What adapters need of a session: the library's and the client's both have it. */
 export type { CodeRun, CodeSession, CodeSessionFiles } from "../sessions/code-session.ts";
+/** A function of your program that code in a session may call. */
+export type { CallContext, ExposedFunction } from "../sessions/functions/exposed-function.ts";
 /** The front door. */
 export { type ConnectOptions, connect } from "./connect.ts";
 /** A connection to a service. */

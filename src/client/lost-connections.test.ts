@@ -4,11 +4,13 @@ import { CuttingRelay } from "../../test/support/cutting-relay.ts";
 import { TestService } from "../../test/support/http-service.ts";
 import { type CodecellError, connect, type RemoteCodecell } from "./index.ts";
 
-/** `steps`: prints a number each time the test calls `step`, up to 5. Other code is printed. */
+/** `steps`: prints a number each time the test calls `step`, up to 5. `flood`: prints 8 MiB. Other code is printed. */
 let step = () => {};
 let started = 0;
 async function program(run: FakeRun) {
   started++;
+  if (run.code === "flood") for (let at = 0; at < 512; at++) run.print("stdout", "x".repeat(16 * 1024));
+  if (run.code === "flood") return {};
   if (run.code !== "steps") {
     run.print("stdout", run.code);
     return {};
@@ -30,7 +32,9 @@ let token: string;
 beforeEach(async () => {
   started = 0;
   relay = await CuttingRelay.listen();
-  service = await TestService.open({ runners: [new FakeRunner({ program })], hostNames: [new URL(relay.url).host] });
+  const hostNames = [new URL(relay.url).host];
+  const policy = { proc: { output: "16MiB" } };
+  service = await TestService.open({ runners: [new FakeRunner({ program })], hostNames, policy });
   relay.target = service.listener.port;
   token = (await service.client("a")).token ?? "";
   codecell = await connect({ url: relay.url, token });
@@ -80,6 +84,35 @@ describe("a run whose connections are cut", () => {
     expect(await found).toMatchObject({ status: "ok", runId: id, stdout: "0\n1\n2\n3\n4\n" });
     await later.close();
   });
+});
+
+test("a slow reader of events takes only what it reads, and then everything", async () => {
+  let received = 0;
+  const counting: typeof fetch = async (...given) => {
+    const response = await fetch(...given);
+    if (!String(given[0]).includes("/events")) return response; // the result has the output, too
+    const counter = new TransformStream<Uint8Array, Uint8Array>(
+      {
+        transform(chunk, controller) {
+          received += chunk.byteLength;
+          controller.enqueue(chunk);
+        },
+      },
+      { highWaterMark: 1 },
+      { highWaterMark: 0 },
+    );
+    return new Response(response.body?.pipeThrough(counter) ?? null, response);
+  };
+  const slow = await connect({ url: relay.url, token, fetch: counting });
+  const run = (await slow.session("s")).run("flood");
+  const events = run[Symbol.asyncIterator]();
+  let length = ((await events.next()).value as { text: string }).text.length;
+  received = 0;
+  await (await codecell.session("s")).attachRun(await run.runId()); // everything is printed
+  expect(received).toBeLessThan(1024 * 1024);
+  for await (const event of events) if (event.type === "stdout") length += event.text.length;
+  expect(length).toBe(8 * 1024 * 1024);
+  await slow.close();
 });
 
 test("a service that is gone is named in the error, with what to do, and the token is not", async () => {

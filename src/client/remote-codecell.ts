@@ -1,4 +1,4 @@
-import type { FileStream } from "../artifacts/workspace-files.ts";
+import type { FileStream } from "../artifacts/workspace-file.ts";
 import { CodecellError } from "../lib/errors.ts";
 import { pause } from "./http/backoff.ts";
 import { JoinedSignal } from "./http/signals.ts";

@@ -11,14 +11,16 @@ export interface ValuePreview {
   readonly isCut: boolean;
 }
 
+const newline = 10;
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const header = z.object({ form: z.enum(["json", "repr"]), characters: z.int().min(0) });
 
 /** Parses the cell's answer: a header line, then the text. User code can forge both, so the header is validated. */
-export function parsePreview(data: Buffer): ValuePreview {
-  const end = data.indexOf("\n");
+export function parsePreview(data: Uint8Array): ValuePreview {
+  const end = data.indexOf(newline);
   try {
-    const { form, characters } = header.parse(JSON.parse(data.subarray(0, Math.max(end, 0)).toString()));
-    const text = data.subarray(end + 1).toString();
+    const { form, characters } = header.parse(JSON.parse(decoder.decode(data.subarray(0, Math.max(end, 0)))));
+    const text = decoder.decode(data.subarray(end + 1));
     return { form, text, characters, isCut: [...text].length < characters };
   } catch (cause) {
     throw new CodecellError("variable_unserializable", "the cell's answer is not a valid preview", {

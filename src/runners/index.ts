@@ -13,6 +13,7 @@ export { type PolicyFieldName, policyRules, type RuleName } from "../policy/rule
 export type { RunnerName } from "../policy/schema.ts";
 /** Every runner of this package. Creating them starts nothing. */
 export { builtInRunners } from "./built-in-runners.ts";
+export type { CellUsage } from "./cell-usage.ts";
 /** A container engine. */
 export type { EngineKind } from "./container/engine/engine-address.ts";
 /** Which container engine to use. */
@@ -43,7 +44,6 @@ export type {
   CellDisk,
   CellExit,
   CellSpec,
-  CellUsage,
   DiskFinding,
   Guarantee,
   InsideSandbox,

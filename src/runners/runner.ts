@@ -5,6 +5,7 @@ import type { CodecellError } from "../lib/errors.ts";
 import type { PassedListener } from "../lib/passed-listener.ts";
 import type { IsolationLevel } from "../policy/isolation.ts";
 import type { Policy, RunnerName } from "../policy/schema.ts";
+import type { CellUsage } from "./cell-usage.ts";
 import type { EnforcementPlan, EnforcementReceipt } from "./receipt.ts";
 
 /** A property of the isolation itself that no single rule expresses. */
@@ -54,15 +55,6 @@ export interface CellExit {
   readonly diagnostics: string;
   /** why the cell exited, if the cause is outside it: it was killed, or the engine stopped */
   readonly reason?: CodecellError;
-}
-
-/** What a cell uses, as far as its runner can measure it. */
-export interface CellUsage {
-  readonly memoryBytes: number | undefined;
-  readonly peakMemoryBytes: number | undefined;
-  readonly cpuMs: number | undefined;
-  /** how many processes the OOM killer has killed in this cell so far */
-  readonly oomKills: number;
 }
 
 /** How the connections of a cell's programs reach the host, if the policy enables the network. */

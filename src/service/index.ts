@@ -1,12 +1,11 @@
 /** Which files of a workspace are listed. */
 
 /** A changed file that is not an artifact, and why. */
-export type { LeftOut, LeftOutReason } from "../artifacts/artifacts.ts";
-export type { ListOptions } from "../artifacts/list-files.ts";
+export type { LeftOut, LeftOutReason } from "../artifacts/artifact.ts";
 /** A part of a file, and a file that is open. */
-export type { ByteRange, OpenFile } from "../artifacts/regular-file.ts";
+export type { OpenFile } from "../artifacts/regular-file.ts";
 /** A file as it is sent, piece by piece. */
-export type { FileStream } from "../artifacts/workspace-files.ts";
+export type { ByteRange, FileStream, ListOptions } from "../artifacts/workspace-file.ts";
 /** How a file is written into a workspace. */
 export type { WriteOptions } from "../artifacts/write-file.ts";
 /** Statistics of the warm pool. */

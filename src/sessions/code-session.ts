@@ -1,7 +1,4 @@
-import type { FileList, ListOptions } from "../artifacts/list-files.ts";
-import type { ByteRange } from "../artifacts/regular-file.ts";
-import type { FileStream } from "../artifacts/workspace-files.ts";
-import type { FileSource } from "../artifacts/write-file.ts";
+import type { ByteRange, FileList, FileSource, FileStream, ListOptions } from "../artifacts/workspace-file.ts";
 import type { RunEvent, RunResult } from "./runs/run.ts";
 import type { RunOptions } from "./runs/run-options.ts";
 

@@ -8,27 +8,28 @@ import type { LiveChange } from "../policy/change/live-rules.ts";
 import type { Authority, PolicyChange } from "../policy/change/merge.ts";
 import { defaultLanguage } from "../policy/languages.ts";
 import type { Policy } from "../policy/schema.ts";
+import type { CellUsage } from "../runners/cell-usage.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
-import type { CellDisk, CellUsage } from "../runners/runner.ts";
+import type { CellDisk } from "../runners/runner.ts";
 import type { FunctionTable } from "./functions/function-table.ts";
-import type { Checkpoint } from "./interpreter/checkpoints.ts";
+import type { Checkpoint } from "./interpreter/checkpoint.ts";
 import { InterpreterLosses } from "./interpreter/interpreter-losses.ts";
 import { InterpreterState } from "./interpreter/interpreter-state.ts";
+import type { ReadOptions } from "./interpreter/read-options.ts";
 import {
   decodeJson,
   defaultValueBytes,
   type EncodedValue,
   encodeValue,
-  type ReadOptions,
   readValue,
 } from "./interpreter/session-values.ts";
 import { checkVariableName } from "./interpreter/variable-name.ts";
 import type { CellPolicy } from "./rules/cell-policy.ts";
 import type { RunningSession } from "./runs/finish-run.ts";
+import type { LiveRunOptions } from "./runs/live-run-options.ts";
 import { LiveRuns } from "./runs/live-runs.ts";
 import { Run, type RunProgress, type RunResult } from "./runs/run.ts";
 import { RunAudit } from "./runs/run-audit.ts";
-import type { LiveRunOptions } from "./runs/run-options.ts";
 import type { SessionAudit } from "./session-audit.ts";
 import type { SharedCell } from "./shared-cell.ts";
 
@@ -370,7 +371,8 @@ export class LiveSession implements AsyncDisposable {
 
   async #read(expression: string, format: ValueFormat, options: ReadOptions): Promise<Buffer> {
     this.#assertOpen();
-    const { timeoutMs = this.policy.proc.timeoutMs } = options;
+    // An expression is code. The attack: one with a longer timeout runs code for longer than the policy allows.
+    const timeoutMs = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, this.policy.proc.timeoutMs);
     return readValue(this.#kernel, expression, format, { ...options, timeoutMs });
   }
 

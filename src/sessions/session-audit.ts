@@ -6,7 +6,7 @@ import { CodecellError } from "../lib/errors.ts";
 import { valueHider } from "../lib/hide-values.ts";
 import { policyHash } from "../policy/hash.ts";
 import type { Policy } from "../policy/schema.ts";
-import type { CellUsage } from "../runners/runner.ts";
+import type { CellUsage } from "../runners/cell-usage.ts";
 import type { ComingPolicy } from "./rules/cell-policy.ts";
 import type { RunResult } from "./runs/run.ts";
 

@@ -1,4 +1,4 @@
-import type { Checkpoint } from "./interpreter/checkpoints.ts";
+import type { Checkpoint } from "./interpreter/checkpoint.ts";
 import type { SessionRecord, SnapshotInfo } from "./storage/store.ts";
 
 /** Where a session is: in a cell, on disk, or over. */

@@ -1,26 +1,21 @@
-import {
-  type ChangedFile,
-  type DescribedArtifacts,
-  type DescribeOptions,
-  describeArtifacts,
-} from "../artifacts/artifacts.ts";
+import type { DescribedArtifacts } from "../artifacts/artifact.ts";
+import { type ChangedFile, type DescribeOptions, describeArtifacts } from "../artifacts/artifacts.ts";
 import type { HostFileForm } from "../artifacts/host-file-form.ts";
-import type { FileList, ListOptions } from "../artifacts/list-files.ts";
+import type { FileList, FileSource, ListOptions } from "../artifacts/workspace-file.ts";
 import type { WorkspaceFiles } from "../artifacts/workspace-files.ts";
-import type { FileSource } from "../artifacts/write-file.ts";
 import type { Variable } from "../kernel/messages.ts";
 import type { ValuePreview } from "../kernel/value-preview.ts";
 import type { LiveChange } from "../policy/change/live-rules.ts";
 import type { Authority, PolicyChange } from "../policy/change/merge.ts";
 import type { Policy } from "../policy/schema.ts";
+import type { CellUsage } from "../runners/cell-usage.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
-import type { CellUsage } from "../runners/runner.ts";
 import { auditedFiles } from "./files/audited-files.ts";
 import { loadHostFile } from "./files/load-host-file.ts";
 import { filesOf, uploadFile } from "./files/upload-file.ts";
 import type { HostFunction } from "./functions/host-function.ts";
-import type { Checkpoint } from "./interpreter/checkpoints.ts";
-import type { ReadOptions } from "./interpreter/session-values.ts";
+import type { Checkpoint } from "./interpreter/checkpoint.ts";
+import type { ReadOptions } from "./interpreter/read-options.ts";
 import { checkVariableName } from "./interpreter/variable-name.ts";
 import type { LiveSession } from "./live-session.ts";
 import type { ManagedSession } from "./managed-session.ts";

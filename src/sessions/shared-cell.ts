@@ -1,7 +1,8 @@
 import type { CodecellError } from "../lib/errors.ts";
 import type { Policy } from "../policy/schema.ts";
+import type { CellUsage } from "../runners/cell-usage.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
-import type { Cell, CellDisk, CellUsage } from "../runners/runner.ts";
+import type { Cell, CellDisk } from "../runners/runner.ts";
 import { exitWithin } from "./ended-early.ts";
 import type { CellNetwork } from "./network/cell-network.ts";
 import { CellPolicy } from "./rules/cell-policy.ts";

@@ -6,8 +6,8 @@ import type { Guarantee, Probe, SandboxRunner } from "../../src/runners/runner.t
 import { outputText } from "../../src/service/output/output-text.ts";
 import type { LiveSession } from "../../src/sessions/live-session.ts";
 import { LiveSessions } from "../../src/sessions/live-sessions.ts";
+import type { LiveRunOptions } from "../../src/sessions/runs/live-run-options.ts";
 import type { Run, RunResult } from "../../src/sessions/runs/run.ts";
-import type { LiveRunOptions } from "../../src/sessions/runs/run-options.ts";
 import { hostCallContract } from "./host-calls.ts";
 import { skippedWithout } from "./required.ts";
 

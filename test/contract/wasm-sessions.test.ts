@@ -9,8 +9,8 @@ import { wasmRunner } from "../../src/runners/wasm/runner.ts";
 import { Codecell } from "../../src/sessions/codecell.ts";
 import type { LiveSession } from "../../src/sessions/live-session.ts";
 import { LiveSessions } from "../../src/sessions/live-sessions.ts";
+import type { LiveRunOptions } from "../../src/sessions/runs/live-run-options.ts";
 import type { RunResult } from "../../src/sessions/runs/run.ts";
-import type { LiveRunOptions } from "../../src/sessions/runs/run-options.ts";
 import { readManifest } from "../../src/sessions/storage/snapshot-manifest.ts";
 import { skipOrFail } from "./required.ts";
 

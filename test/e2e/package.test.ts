@@ -92,6 +92,7 @@ describe("a program in an empty strict TypeScript project with the tarball insta
     await writeFile(join(project, "package.json"), JSON.stringify({ type: "module" }));
     await writeFile(join(project, "program.ts"), program);
     await writeFile(join(project, "peers.ts"), programWithPeers);
+    await writeFile(join(project, "page.ts"), programOfPage);
   });
 
   test("imports every export path", () => {
@@ -126,6 +127,11 @@ describe("a program in an empty strict TypeScript project with the tarball insta
     });
   });
 
+  test("compiles for a browser with the client, where there are no types of Node", async () => {
+    const browser = { module: "ESNext", moduleResolution: "bundler", noEmit: true, lib: ["ES2022", "DOM"], types: [] };
+    expect(await compile(browser, { files: ["page.ts"] })).toBe("");
+  });
+
   async function compile(kind: object, { files = ["program.ts"], skipLibCheck = false } = {}): Promise<string> {
     const compilerOptions = {
       ...{ target: "ES2022", lib: ["ES2023", "ESNext.Disposable"], types: ["node"], strict: true },
@@ -144,6 +150,26 @@ const notForEsm = ["node10", "node16-cjs"];
 function tool(name: string, ...args: string[]): Promise<{ stdout: string }> {
   return execute(join(root, "node_modules", ".bin", name), args, { maxBuffer: 64 * 1024 * 1024 });
 }
+
+/** What a page does. Its project has neither Node's types nor those of the newest JavaScript. */
+const programOfPage = `
+import { type CodecellError, connect, type ExposedFunction, type RemoteRunResult } from "codecell/client";
+
+const price: ExposedFunction<{ fruit: string }> = {
+  description: "The price of a fruit.",
+  input: { type: "object", properties: { fruit: { type: "string" } } },
+  call: ({ fruit }, { signal }) => (signal.aborted ? 0 : fruit.length),
+};
+const codecell = await connect({ url: location.origin, token: "of the user" });
+try {
+  const session = await codecell.session("page");
+  await session.expose({ price });
+  const result: RemoteRunResult = await session.run("price('apple')");
+  document.title = result.value ?? result.stdout;
+} catch (error) {
+  document.title = (error as CodecellError).code;
+}
+`;
 
 /** What needs optional peers. */
 const programWithPeers = `

@@ -27,6 +27,8 @@ export interface FakeOptions {
   readonly probe?: Probe;
   readonly refused?: readonly RefusedRule[];
   readonly program?: FakeProgram;
+  /** the value of an expression; default: there is none, and nothing answers */
+  readonly value?: (expression: string, request: { readonly timeoutMs: number }) => unknown;
   /** called before a cell starts; the start fails with what it throws */
   readonly beforeStart?: () => void;
   /** the cell fails with this before it is ready */
@@ -75,7 +77,7 @@ export class FakeRunner implements SandboxRunner {
     const [host, guest] = duplexPair();
     const { endsEarly } = this.#options;
     if (endsEarly) guest.end();
-    else speak(guest, this.#options.program ?? (() => ({})));
+    else speak(guest, this.#options.program ?? (() => ({})), this.#options.value);
     let isOpen = true;
     let exit = () => {};
     const exited = new Promise<void>((resolve) => {
@@ -106,7 +108,7 @@ export class FakeRunner implements SandboxRunner {
   }
 }
 
-function speak(channel: Duplex, program: FakeProgram): void {
+function speak(channel: Duplex, program: FakeProgram, value: FakeOptions["value"]): void {
   const decoder = new FrameDecoder();
   const interrupts = new Map<number, () => void>();
   const send = (message: CellMessage, body: Uint8Array = new Uint8Array(0)) => {
@@ -132,6 +134,11 @@ function speak(channel: Duplex, program: FakeProgram): void {
     const { stdout: stdoutBytes, stderr: stderrBytes } = sizes;
     send({ t: "done", id, status: "ok", state: "kept", stdoutBytes, stderrBytes, notes: [], ...end });
   };
+  const sendValue = async ({ id, expression, timeoutMs }: Extract<HostMessage, { t: "get" }>) => {
+    const found = await value?.(expression, { timeoutMs });
+    send({ t: "data", id }, Buffer.from(JSON.stringify(found)));
+    send({ t: "reply", id, ok: true });
+  };
   const onMessage = (message: HostMessage, body: string) => {
     if (message.t === "start") {
       send({ t: "hello", protocol: 1, python: "3.99.0", languages: ["python", "bash"], features: [] });
@@ -139,6 +146,7 @@ function speak(channel: Duplex, program: FakeProgram): void {
     } else if (message.t === "run") void run(message.id, body, message.program);
     else if (message.t === "interrupt") interrupts.get(message.id)?.();
     else if (message.t === "reset") send({ t: "reply", id: message.id, ok: true });
+    else if (message.t === "get" && value) void sendValue(message);
     else if (message.t === "vars") {
       send(
         { t: "data", id: message.id },

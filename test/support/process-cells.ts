@@ -7,8 +7,8 @@ import { processRunner } from "../../src/runners/process/runner.ts";
 import type { SandboxRunner } from "../../src/runners/runner.ts";
 import type { LiveSession } from "../../src/sessions/live-session.ts";
 import { LiveSessions } from "../../src/sessions/live-sessions.ts";
+import type { LiveRunOptions } from "../../src/sessions/runs/live-run-options.ts";
 import type { RunResult } from "../../src/sessions/runs/run.ts";
-import type { LiveRunOptions } from "../../src/sessions/runs/run-options.ts";
 import { skipOrFail } from "../contract/required.ts";
 import { containerTiers, isMissing, testsContainersOnly } from "./tiers.ts";
 

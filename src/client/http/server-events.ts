@@ -10,7 +10,7 @@ export interface ServerEvent {
 export interface ServerEventsOptions {
   /** of one event */
   readonly maxBytes: number;
-  /** a service sends a sign of life every 15 seconds; after this time without one the connection is lost */
+  /** after this time without a sign of life the connection is lost */
   readonly idleMs: number;
 }
 

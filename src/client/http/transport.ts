@@ -3,6 +3,7 @@ import { parseJson } from "../../lib/parse-json.ts";
 import { delayBefore, pause } from "./backoff.ts";
 import { type BodySource, prepareBody } from "./body-source.ts";
 import { readBounded } from "./bounded-body.ts";
+import { type ClientTimes, defaultTimes } from "./client-times.ts";
 import { failureIn, serviceError } from "./service-error.ts";
 import { JoinedSignal } from "./signals.ts";
 
@@ -35,6 +36,7 @@ export interface TransportOptions {
   readonly fetch: typeof fetch;
   readonly retries: number;
   readonly maxResponseBytes: number;
+  readonly times?: ClientTimes | undefined;
 }
 
 const errorBytes = 256 * 1024;
@@ -44,6 +46,7 @@ const jsonLimits = { depth: 1_000, keys: 5_000_000, values: 50_000_000 };
 export class Transport {
   readonly address: string;
   readonly maxResponseBytes: number;
+  readonly times: ClientTimes;
   readonly #token: string | undefined;
   readonly fetch: typeof fetch;
   readonly #retries: number;
@@ -52,6 +55,7 @@ export class Transport {
   constructor(options: TransportOptions) {
     this.address = options.address;
     this.maxResponseBytes = options.maxResponseBytes;
+    this.times = options.times ?? defaultTimes;
     this.#token = options.token;
     this.fetch = options.fetch;
     this.#retries = options.retries;

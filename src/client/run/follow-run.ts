@@ -8,14 +8,8 @@ import { decodeEvent, type RemoteEvent } from "../wire/decode-event.ts";
 /** After the last event of any run: a stream from here has only the result. */
 export const afterLastOffset = Number.MAX_SAFE_INTEGER;
 
-/** The service sends a sign of life every 15 seconds. */
-const idleMs = 45_000;
-/** A start may wait a minute for its turn. */
-const headersMs = 90_000;
 /** A connection that lasts this long is not a failed attempt, even if the program printed nothing. */
 const steadyMs = 1_000;
-/** Repeated here, where it is known what has arrived. */
-const once = { headersMs, isRepeatable: false };
 const mostAttempts = 8;
 
 export interface FollowOptions {
@@ -40,7 +34,7 @@ export async function* followRun(
     let failure: unknown;
     try {
       const query = { offset: next, receipt: true };
-      const opened = await transport.open({ method: "GET", path: `${path}/events`, query, signal, ...once });
+      const opened = await transport.open({ method: "GET", path: `${path}/events`, query, signal, ...once(transport) });
       for await (const event of eventsOf(opened, transport)) {
         if (event.kind === "event") {
           if (event.offset < next) continue;
@@ -81,7 +75,7 @@ async function* started(
     let failure: unknown;
     try {
       const query = { offset: afterLastOffset, receipt: true };
-      const opened = await transport.open({ ...request, query, ...once });
+      const opened = await transport.open({ ...request, query, ...once(transport) });
       for await (const event of eventsOf(opened, transport)) {
         if (event.kind === "run") runId = event.runId;
         yield event;
@@ -98,9 +92,14 @@ async function* started(
   }
 }
 
+/** Repeated here, where it is known what has arrived. */
+function once({ times: { headersMs } }: Transport) {
+  return { headersMs, isRepeatable: false };
+}
+
 async function* eventsOf(
   opened: OpenResponse,
-  { maxResponseBytes }: Transport,
+  { maxResponseBytes, times: { idleMs } }: Transport,
 ): AsyncGenerator<Exclude<RemoteEvent, { kind: "error" }>> {
   for await (const sent of serverEvents(opened, { maxBytes: maxResponseBytes, idleMs })) {
     const event = decodeEvent(sent);

@@ -39,8 +39,6 @@ export function startRun(parts: StartParts, code: string, options: RunOptions): 
   });
 }
 
-const betweenQueuedMs = 250;
-
 async function* startEvents(
   { transport, sessionPath, after }: StartParts,
   pathOf: (runId: string) => string,
@@ -59,7 +57,7 @@ async function* startEvents(
       const isWaiting = error instanceof CodecellError && error.code === "session_busy" && options.whenBusy === "queue";
       if (!isWaiting) throw error;
     }
-    await pause(betweenQueuedMs, transport.closed);
+    await pause(transport.times.queuedMs, transport.closed);
   }
 }
 

@@ -1,17 +1,17 @@
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { exceptionName } from "../../lib/guest-failure.ts";
-import type { HostFunction } from "../../sessions/functions/host-function.ts";
+import type { ExposedFunction } from "../../sessions/functions/exposed-function.ts";
 import { pause } from "../http/backoff.ts";
 import type { Transport } from "../http/transport.ts";
 import { Fields } from "../wire/fields.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: each function has its own input, which its schema checks
-type Functions = Readonly<Record<string, HostFunction<any>>>;
+type Functions = Readonly<Record<string, ExposedFunction<any>>>;
 
 const waitSeconds = 30;
 const defaultTimeoutMs = 120_000;
 const maxTimeoutMs = 600_000;
-const mostFailures = 8;
+const mostFailures = 30;
 
 interface Call {
   readonly call: number;
@@ -30,6 +30,10 @@ export class ClientFunctions {
   /** calls that are being answered, by the number of their run */
   readonly #running = new Map<AbortController, number>();
   #listening: AbortController | undefined;
+  /** the highest number of a call that was fetched */
+  #latest = 0;
+  /** whether a reply may have been lost; the service sends each call once, unless it is asked for old ones */
+  #mayLack = false;
   /** changes one after the other, so that the last one counts */
   #declaring: Promise<unknown> = Promise.resolve();
 
@@ -90,32 +94,42 @@ export class ClientFunctions {
   }
 
   async #fetchCalls(signal: AbortSignal): Promise<void> {
-    let after = 0;
+    const { idleMs, callsMs } = this.#transport.times;
+    const limits = { headersMs: waitSeconds * 1000 + idleMs, isRepeatable: false };
     for (let failures = 0; !signal.aborted; ) {
+      const isRecovery = this.#mayLack;
+      this.#mayLack = true; // until the reply is here
       try {
-        const query = { wait: waitSeconds, after };
-        const request = { method: "GET", path: `${this.#path}/calls`, query, signal } as const;
+        const query = { wait: waitSeconds, after: isRecovery ? this.#latest : undefined };
+        const request = { method: "GET", path: `${this.#path}/calls`, query, signal, ...limits } as const;
         const reply = await this.#transport.json(request);
         for (const call of new Fields(reply, "the calls").list("calls", decodeCall)) {
-          if (call.call <= after) continue;
-          after = call.call;
-          void this.#answer(call);
+          if (call.call <= this.#latest) continue;
+          this.#latest = call.call;
+          // Among the calls that were sent before may be some that another client is answering.
+          if (!isRecovery || this.#functionOf(call.name)) void this.#answer(call);
         }
         failures = 0;
+        this.#mayLack = false;
       } catch (error) {
         const isOver = error instanceof CodecellError && error.code !== "service_unavailable";
         if (signal.aborted || this.#transport.closed.aborted || isOver || ++failures >= mostFailures)
           return this.stop();
-        await pause(1_000, signal);
+        await pause(callsMs, signal);
       }
     }
+  }
+
+  #functionOf(name: string): AnyFunction | undefined {
+    return this.#sets.find((set) => Object.hasOwn(set, name))?.[name];
   }
 
   async #answer({ call, run, name, input }: Call): Promise<void> {
     const controller = new AbortController();
     this.#running.set(controller, run);
-    const one = this.#sets.find((set) => Object.hasOwn(set, name))?.[name];
-    const late = setTimeout(() => controller.abort(), one?.timeoutMs ?? defaultTimeoutMs);
+    const one = this.#functionOf(name);
+    // Timers take at most 2^31 ms; a longer time would pass at once.
+    const late = setTimeout(() => controller.abort(), Math.min(one?.timeoutMs ?? defaultTimeoutMs, maxTimeoutMs));
     try {
       const context = {
         ...{ signal: controller.signal, sessionId: this.#sessionId, run, call },
@@ -136,7 +150,7 @@ export class ClientFunctions {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each function has its own input, which its schema checks
-type AnyFunction = HostFunction<any>;
+type AnyFunction = ExposedFunction<any>;
 
 async function answerOf(
   one: AnyFunction | undefined,

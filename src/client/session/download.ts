@@ -1,4 +1,4 @@
-import type { FileStream } from "../../artifacts/workspace-files.ts";
+import type { FileStream } from "../../artifacts/workspace-file.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { delayBefore, pause } from "../http/backoff.ts";
 import { isTransient, type OpenResponse, type Request, type Transport } from "../http/transport.ts";

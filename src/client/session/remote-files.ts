@@ -1,7 +1,11 @@
-import type { FileFacts, FileList, ListOptions } from "../../artifacts/list-files.ts";
-import type { ByteRange } from "../../artifacts/regular-file.ts";
-import type { FileStream } from "../../artifacts/workspace-files.ts";
-import type { FileSource } from "../../artifacts/write-file.ts";
+import type {
+  ByteRange,
+  FileFacts,
+  FileList,
+  FileSource,
+  FileStream,
+  ListOptions,
+} from "../../artifacts/workspace-file.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import type { CodeSessionFiles } from "../../sessions/code-session.ts";
 import { joined } from "../http/bounded-body.ts";

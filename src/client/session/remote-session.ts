@@ -1,17 +1,16 @@
-import type { DescribedArtifacts, LeftOut } from "../../artifacts/artifacts.ts";
-import type { FileList, ListOptions } from "../../artifacts/list-files.ts";
-import type { FileSource } from "../../artifacts/write-file.ts";
+import type { DescribedArtifacts, LeftOut } from "../../artifacts/artifact.ts";
+import type { FileList, FileSource, ListOptions } from "../../artifacts/workspace-file.ts";
 import type { Variable } from "../../kernel/messages.ts";
 import type { ValuePreview } from "../../kernel/value-preview.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import type { LiveChange } from "../../policy/change/live-rules.ts";
 import type { PolicyChange } from "../../policy/change/merge.ts";
+import type { CellUsage } from "../../runners/cell-usage.ts";
 import type { EnforcementReceipt } from "../../runners/receipt.ts";
-import type { CellUsage } from "../../runners/runner.ts";
 import type { CodeSession } from "../../sessions/code-session.ts";
-import type { HostFunction } from "../../sessions/functions/host-function.ts";
-import type { Checkpoint } from "../../sessions/interpreter/checkpoints.ts";
-import type { ReadOptions } from "../../sessions/interpreter/session-values.ts";
+import type { ExposedFunction } from "../../sessions/functions/exposed-function.ts";
+import type { Checkpoint } from "../../sessions/interpreter/checkpoint.ts";
+import type { ReadOptions } from "../../sessions/interpreter/read-options.ts";
 import type { RunOptions } from "../../sessions/runs/run-options.ts";
 import type { HistoryEntry } from "../../sessions/storage/session-history.ts";
 import { segment } from "../http/paths.ts";
@@ -332,7 +331,7 @@ export class RemoteSession implements CodeSession, AsyncDisposable {
    * connected. A second client that exposes functions in the same session replaces them. Disposing the result removes them.
    */
   // biome-ignore lint/suspicious/noExplicitAny: each function has its own input, which its schema checks
-  expose(functions: Readonly<Record<string, HostFunction<any>>>): Promise<AsyncDisposable> {
+  expose(functions: Readonly<Record<string, ExposedFunction<any>>>): Promise<AsyncDisposable> {
     return this.#functions.expose(functions);
   }
 

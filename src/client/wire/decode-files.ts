@@ -1,5 +1,5 @@
-import type { Artifact, LeftOut, LeftOutReason } from "../../artifacts/artifacts.ts";
-import type { FileFacts, FileList } from "../../artifacts/list-files.ts";
+import type { Artifact, LeftOut, LeftOutReason } from "../../artifacts/artifact.ts";
+import type { FileFacts, FileList } from "../../artifacts/workspace-file.ts";
 import { Fields } from "./fields.ts";
 
 /** A file that a run created or changed, with a link to it. */

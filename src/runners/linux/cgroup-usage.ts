@@ -1,4 +1,4 @@
-import type { CellUsage } from "../runner.ts";
+import type { CellUsage } from "../cell-usage.ts";
 
 /** Files with the usage of a cgroup v2 group. */
 export const unifiedFiles = ["cpu.stat", "memory.current", "memory.peak", "memory.events"] as const;

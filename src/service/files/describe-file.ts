@@ -1,5 +1,5 @@
+import type { Artifact } from "../../artifacts/artifact.ts";
 import { checkArtifactName } from "../../artifacts/artifact-name.ts";
-import type { Artifact } from "../../artifacts/artifacts.ts";
 import type { HashCache } from "../../artifacts/hash-cache.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import type { Session } from "../../sessions/session.ts";

@@ -41,6 +41,15 @@ export async function startRun(
   }
 }
 
+/** Waits until no run is running in a session. Rejects if the caller leaves before. */
+export async function afterRuns(runs: RunRegistry, sessionId: string, signal: AbortSignal): Promise<void> {
+  for (let one = runningIn(runs, sessionId); one; one = runningIn(runs, sessionId)) {
+    await runs.wait(one.runId, { signal }).catch((error: unknown) => {
+      if (signal.aborted) throw error; // otherwise the other run failed, which does not concern this call
+    });
+  }
+}
+
 /** Waits for the turn and claims it at once, so that only one of the waiting calls starts and acquires a slot. */
 async function claimTurn(runs: RunRegistry, sessionId: string, end: number, signal: AbortSignal): Promise<() => void> {
   for (;;) {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Artifact, LeftOut } from "../../artifacts/artifacts.ts";
+import type { Artifact, LeftOut } from "../../artifacts/artifact.ts";
 import { encodeFileTime, timestamp } from "./timestamp.ts";
 
 /** Creates a link to one version of a file. Anybody with the link can download it. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Checkpoint } from "../../sessions/interpreter/checkpoints.ts";
+import type { Checkpoint } from "../../sessions/interpreter/checkpoint.ts";
 import { encodeTime, timestamp } from "./timestamp.ts";
 
 export const checkpointSchema = z.strictObject({

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { FileFacts, FileList } from "../../artifacts/list-files.ts";
+import type { FileFacts, FileList } from "../../artifacts/workspace-file.ts";
 import { downloadUrlField } from "./artifact.ts";
 import { encodeFileTime, timestamp } from "./timestamp.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { FileList } from "../../artifacts/list-files.ts";
+import type { FileList } from "../../artifacts/workspace-file.ts";
 import type { SessionInfo } from "../../sessions/session-info.ts";
 import type { HistoryEntry } from "../../sessions/storage/session-history.ts";
 import type { StoredSession } from "../../sessions/storage/stored-sessions.ts";

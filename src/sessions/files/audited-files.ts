@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import type { ByteRange, OpenFile } from "../../artifacts/regular-file.ts";
+import type { OpenFile } from "../../artifacts/regular-file.ts";
+import type { ByteRange, FileSource } from "../../artifacts/workspace-file.ts";
 import type { WorkspaceFiles } from "../../artifacts/workspace-files.ts";
-import type { FileSource } from "../../artifacts/write-file.ts";
 import type { Audit } from "../../audit/audit.ts";
 
 /** The same files, with every download and deletion recorded in the audit. Sizes and names are not recorded. */

@@ -1,4 +1,5 @@
-import { type ByteRange, type OpenFile, readChunks, readRange } from "../../artifacts/regular-file.ts";
+import { type OpenFile, readChunks, readRange } from "../../artifacts/regular-file.ts";
+import type { ByteRange } from "../../artifacts/workspace-file.ts";
 import type { CellFiles } from "../../kernel/cell-files.ts";
 import type { CellFile } from "../../kernel/messages.ts";
 import { CodecellError } from "../../lib/errors.ts";

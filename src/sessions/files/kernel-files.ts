@@ -1,15 +1,15 @@
 import { artifactNameProblem, checkArtifactName } from "../../artifacts/artifact-name.ts";
-import type { FileFacts, FileList, ListOptions } from "../../artifacts/list-files.ts";
-import type { ByteRange, OpenFile } from "../../artifacts/regular-file.ts";
-import type { FileStream, WorkspaceFiles } from "../../artifacts/workspace-files.ts";
-import {
-  abortable,
-  cancelled,
-  type FileSource,
-  once,
-  tooLarge,
-  type WriteOptions,
-} from "../../artifacts/write-file.ts";
+import type { OpenFile } from "../../artifacts/regular-file.ts";
+import type {
+  ByteRange,
+  FileFacts,
+  FileList,
+  FileSource,
+  FileStream,
+  ListOptions,
+} from "../../artifacts/workspace-file.ts";
+import type { WorkspaceFiles } from "../../artifacts/workspace-files.ts";
+import { abortable, cancelled, once, tooLarge, type WriteOptions } from "../../artifacts/write-file.ts";
 import type { CellFiles } from "../../kernel/cell-files.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { firstSignal } from "../../lib/first-signal.ts";

@@ -1,7 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { maxListedParts } from "../../artifacts/list-files.ts";
+import type { FileSource } from "../../artifacts/workspace-file.ts";
 import type { WorkspaceFiles } from "../../artifacts/workspace-files.ts";
-import type { FileSource } from "../../artifacts/write-file.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { printable } from "../../policy/file/problem.ts";
 import { formatSize } from "../../policy/format-units.ts";

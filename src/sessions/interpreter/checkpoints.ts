@@ -1,14 +1,7 @@
 import type { KernelClient } from "../../kernel/client.ts";
 import { CodecellError } from "../../lib/errors.ts";
+import type { Checkpoint } from "./checkpoint.ts";
 import type { InterpreterLosses } from "./interpreter-losses.ts";
-
-/** A frozen copy of the interpreter, for `rollback`. */
-export interface Checkpoint {
-  readonly name: string;
-  /** the last run before it */
-  readonly run: number;
-  readonly atMs: number;
-}
 
 /** The cell reports checkpoints that are gone. It is untrusted, so their number is limited. */
 const maxGone = 100;

@@ -1,18 +1,11 @@
 import type { KernelClient } from "../../kernel/client.ts";
 import type { ValueFormat } from "../../kernel/messages.ts";
 import { CodecellError } from "../../lib/errors.ts";
+import type { ReadOptions } from "./read-options.ts";
 
 /** The default limit of a value that leaves a cell. */
 export const defaultValueBytes = 256 * 1024 * 1024;
 const defaultPreviewBytes = 64 * 1024;
-
-/** How long reading a value may take, and how much of it may leave the cell. */
-export interface ReadOptions {
-  /** default: the policy's `proc.timeout` */
-  readonly timeoutMs?: number;
-  /** how much may leave the cell; default: 256 MiB, and 64 KiB for a preview */
-  readonly maxBytes?: number;
-}
 
 /** A value, encoded for a variable. */
 export interface EncodedValue {

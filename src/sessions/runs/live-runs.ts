@@ -3,9 +3,9 @@ import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { defaultLanguage, type Language } from "../../policy/languages.ts";
 import type { RunBegin } from "../session-audit.ts";
 import { finishRun, type RunningSession } from "./finish-run.ts";
+import type { LiveRunOptions } from "./live-run-options.ts";
 import type { RunProgress, RunResult } from "./run.ts";
 import type { RunAudit } from "./run-audit.ts";
-import type { LiveRunOptions } from "./run-options.ts";
 import { RunOutput } from "./run-output.ts";
 import { programOf } from "./run-program.ts";
 

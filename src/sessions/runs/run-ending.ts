@@ -1,5 +1,5 @@
 import { availableParallelism, totalmem } from "node:os";
-import type { Artifact, LeftOut } from "../../artifacts/artifacts.ts";
+import type { Artifact, LeftOut } from "../../artifacts/artifact.ts";
 import type { DoneMessage, RunStatus } from "../../kernel/messages.ts";
 import type { CodecellError } from "../../lib/errors.ts";
 import type { EnforcementReceipt } from "../../runners/receipt.ts";

@@ -1,7 +1,6 @@
 import { CodecellError } from "../../lib/errors.ts";
 import type { Language } from "../../policy/languages.ts";
 import { duration } from "../../policy/units.ts";
-import type { FunctionTable } from "../functions/function-table.ts";
 
 /** Options of one run. */
 export interface RunOptions {
@@ -26,18 +25,6 @@ export interface RunOptions {
   readonly outputBytes?: number;
   /** @internal the one reader of the run's events keeps what it needs: events are dropped once read, and the result lacks them */
   readonly isStreamed?: boolean;
-}
-
-/** Options of one run in a cell. */
-export interface LiveRunOptions extends Pick<RunOptions, "language" | "signal" | "stdin" | "args" | "file"> {
-  /** the one reader of the run's events keeps what it needs: events are dropped once read, and the result lacks them */
-  readonly isStreamed?: boolean;
-  /** at most the policy's `proc.timeout` */
-  readonly timeoutMs?: number;
-  /** how much output is kept, instead of the policy's `proc.output` */
-  readonly outputBytes?: number;
-  /** the functions of the host that the program may call */
-  readonly functions?: FunctionTable | undefined;
 }
 
 /** A timeout as people write it, in milliseconds. */

@@ -1,4 +1,4 @@
-import type { Artifact, LeftOut } from "../../artifacts/artifacts.ts";
+import type { Artifact, LeftOut } from "../../artifacts/artifact.ts";
 import type { RunError, RunState, RunStatus } from "../../kernel/messages.ts";
 import type { Language } from "../../policy/languages.ts";
 import type { EnforcementReceipt } from "../../runners/receipt.ts";

@@ -7,8 +7,9 @@ import type { SessionCell } from "../session-cell.ts";
 import type { HistoryEntry } from "../storage/session-history.ts";
 import type { SavedSession, SessionSaves } from "../storage/session-saves.ts";
 import type { SessionStore } from "../storage/store.ts";
+import type { LiveRunOptions } from "./live-run-options.ts";
 import type { RunProgress, RunResult } from "./run.ts";
-import { type LiveRunOptions, milliseconds, type RunOptions } from "./run-options.ts";
+import { milliseconds, type RunOptions } from "./run-options.ts";
 
 /** A session, as far as its runs have to do with it. */
 export interface SessionWithRuns extends SavedSession {

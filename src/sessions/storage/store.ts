@@ -181,7 +181,7 @@ export class SessionStore {
   }
 
   /** The bytes of a snapshot; throws if they differ from what was saved. */
-  async readSnapshot(id: string, info: SnapshotInfo): Promise<Buffer> {
+  async readSnapshot(id: string, info: SnapshotInfo): Promise<Uint8Array> {
     const data = await readFile(this.#path(id, snapshotName(info.sha256))).catch((cause: unknown) => {
       throw damaged(id, "the file cannot be read", cause);
     });

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { CellUsage } from "../../cell-usage.ts";
 import { noUsage } from "../../channel-cell.ts";
 import { separateFiles, separateUsage, unifiedFiles, unifiedUsage } from "../../linux/cgroup-usage.ts";
-import type { CellUsage } from "../../runner.ts";
 import type { EngineClient } from "../engine/engine-client.ts";
 
 const probeTimeoutMs = 2_000;

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { afterRuns } from "../../../service/runs/start-run.ts";
+import type { Session } from "../../../sessions/session.ts";
 import { sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 
@@ -15,31 +17,46 @@ const valueSchema = z.union([
   }),
 ]);
 
+const bodySchema = z.strictObject({
+  expression: z.string().max(100_000),
+  as: z.enum(["json", "preview"]).default("json").describe("`preview`: the beginning of its text, whatever its size"),
+  timeout: z.number().positive().max(86_400).optional().describe("seconds; at most the policy's proc.timeout"),
+  max_bytes: z.number().int().min(1).max(maxBytes).optional(),
+});
+
 export const readValueRoute = defineRoute({
   method: "POST",
   path: "/v1/sessions/{session}/values",
   id: "readValue",
   summary: "Get the value of a Python expression",
-  description: "Needs the scope `run`, because an expression is code.",
+  description:
+    "Needs the scope `run`, because an expression is code, and counts as one of the token's concurrent runs. If a run is running in the session, it waits for its end.",
   tag: "variables",
   scope: "run",
   params: sessionParams,
-  body: z.strictObject({
-    expression: z.string().max(100_000),
-    as: z.enum(["json", "preview"]).default("json").describe("`preview`: the beginning of its text, whatever its size"),
-    timeout: z.number().positive().max(86_400).optional().describe("seconds; default: the policy's proc.timeout"),
-    max_bytes: z.number().int().min(1).max(maxBytes).optional(),
-  }),
+  body: bodySchema,
   replies: { 200: { description: "the value", schema: valueSchema } },
-  async handle({ params, body, tenant }) {
+  async handle({ params, body, tenant, signal }) {
+    const { runs } = await tenant.sandbox();
     const session = await tenant.sessions.get(params.session);
-    const time = body.timeout === undefined ? {} : { timeoutMs: body.timeout * 1000 };
-    if (body.as === "json") {
-      const value = await session.get(body.expression, { ...time, maxBytes: body.max_bytes ?? maxBytes });
-      return { json: { value } };
+    await afterRuns(runs, session.id, signal);
+    const release = runs.acquireSlot();
+    try {
+      return { json: await readValue(session, body) };
+    } finally {
+      release();
     }
-    const most = body.max_bytes === undefined ? {} : { maxBytes: Math.min(body.max_bytes, maxPreviewBytes) };
-    const { form, text, characters, isCut } = await session.preview(body.expression, { ...time, ...most });
-    return { json: { form, text, characters, is_cut: isCut } };
   },
 });
+
+type Body = z.output<typeof bodySchema>;
+
+async function readValue(session: Session, body: Body): Promise<z.output<typeof valueSchema>> {
+  const time = body.timeout === undefined ? {} : { timeoutMs: body.timeout * 1000 };
+  if (body.as === "json") {
+    return { value: await session.get(body.expression, { ...time, maxBytes: body.max_bytes ?? maxBytes }) };
+  }
+  const most = body.max_bytes === undefined ? {} : { maxBytes: Math.min(body.max_bytes, maxPreviewBytes) };
+  const { form, text, characters, isCut } = await session.preview(body.expression, { ...time, ...most });
+  return { form, text, characters, is_cut: isCut };
+}

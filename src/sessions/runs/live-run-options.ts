@@ -1,0 +1,14 @@
+import type { FunctionTable } from "../functions/function-table.ts";
+import type { RunOptions } from "./run-options.ts";
+
+/** Options of one run in a cell. */
+export interface LiveRunOptions extends Pick<RunOptions, "language" | "signal" | "stdin" | "args" | "file"> {
+  /** the one reader of the run's events keeps what it needs: events are dropped once read, and the result lacks them */
+  readonly isStreamed?: boolean;
+  /** at most the policy's `proc.timeout` */
+  readonly timeoutMs?: number;
+  /** how much output is kept, instead of the policy's `proc.output` */
+  readonly outputBytes?: number;
+  /** the functions of the host that the program may call */
+  readonly functions?: FunctionTable | undefined;
+}

@@ -1,6 +1,5 @@
 import type { McpSdkServerConfigWithInstance } from "@anthropic-ai/claude-agent-sdk";
 import { Cleanup } from "../../lib/cleanup.ts";
-import { CodecellError } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import { LazySandbox } from "../../service/lazy-sandbox.ts";
 import type { Sessions } from "../../service/tenants/tenant-sessions.ts";
@@ -55,7 +54,7 @@ export async function openCodeServer(
   const effects = hostEffects(policy);
   const sandbox = new LazySandbox({
     open: async () => only(session, codecell),
-    ...{ projectDir: process.cwd(), ownsSessions: false, keepsOutput: false, effects, facts },
+    ...{ projectDir: process.cwd(), ownsSessions: false, hasOnlyTool: true, effects, facts },
   });
   cleanup.defer(() => sandbox[Symbol.asyncDispose]());
   const description = `${runTool.description} ${runTool.limits?.(facts) ?? ""}`;
@@ -67,7 +66,7 @@ export async function openCodeServer(
       const { signal = new AbortController().signal, _meta } = Object(extra) as Extra;
       const toolUseId = _meta?.["claudecode/toolUseId"];
       // Attack: something makes Claude Code skip its hooks, and code runs that the gate has not seen.
-      if (!isCallAllowed(typeof toolUseId === "string" ? toolUseId : undefined)) throw notAllowed();
+      if (!isCallAllowed(typeof toolUseId === "string" ? toolUseId : undefined)) return notAllowed;
       return toResult(await callTool(runTool, sandbox, { args, context: { signal }, logger }));
     },
     { annotations: toolHints(runTool, effects), alwaysLoad: true },
@@ -115,6 +114,12 @@ function toResult({ isError, content }: ToolOutcome) {
   return { content: blocks.map((block) => ({ ...block })), ...(isError ? { isError } : {}) };
 }
 
-function notAllowed(): CodecellError {
-  return new CodecellError("not_supported", "the gate has not allowed this call, so its code was not run");
-}
+const notAllowed = {
+  isError: true,
+  content: [
+    {
+      type: "text" as const,
+      text: "the gate was not asked about this call, so its code was not run\nnext: tell the user; do not work around this",
+    },
+  ],
+};

@@ -29,7 +29,7 @@ export interface QuerySandbox {
 
 /** Options of `sandboxedQuery` beside those of the SDK. */
 export interface SandboxOptions extends SandboxGateOptions {
-  /** what code may do: a policy file, a policy, or `{ file, override }`; default: the strictest policy */
+  /** what code may do: a policy file, a whole policy, `{ file, override }`, or `{ override }`; default: the strictest policy */
   readonly sandboxPolicy?: SandboxPolicy;
   /** a codecell of your own to use instead of `sandboxPolicy`. It stays open */
   readonly codecell?: Codecell;

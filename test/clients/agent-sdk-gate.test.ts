@@ -321,6 +321,7 @@ describe.skipIf(await lacking("claude", "process runner"))("the gate in the real
         mcpServers,
         onDecision,
       },
+      ...{ permissionMode: "bypassPermissions", allowDangerouslySkipPermissions: true },
     });
     expect(seenTexts(talk)[0]).toContain("in the cell");
     expect(seenTexts(talk)[2]).toContain("Permission to use Bash has been denied");
@@ -377,7 +378,8 @@ describe.skipIf(await lacking("claude", "process runner"))("the gate in the real
     });
 
     test("a slash command cannot run a shell command, which no hook would see", async () => {
-      const talk = await agent.talk([() => "read"], allFiles, "/evil");
+      const bypass = { permissionMode: "bypassPermissions", allowDangerouslySkipPermissions: true } as const;
+      const talk = await agent.talk([() => "read"], { ...allFiles, ...bypass }, "/evil");
       expect(talk.failure).toBeUndefined();
       expect(existsSync(at("evil.txt"))).toBe(false);
     });

@@ -88,9 +88,13 @@ describe.skipIf(await lacking("claude", "process runner"))("the sandbox of a que
     expect([...api.paths]).toEqual([]);
   });
 
-  test("times out by the policy, and the model reads why", async () => {
-    const talk = await agent.talk(calling(run("while True: pass")), { sandboxPolicy: { proc: { timeout: "1s" } } });
+  test("times out by the policy of the caller's codecell, which stays open without the session of the query", async () => {
+    const policy = { proc: { timeout: "1s" } };
+    await using codecell = await Codecell.open({ policy, stateDir: join(agent.home.top, "own-state") });
+    const talk = await agent.talk(calling(run("while True: pass")), { codecell });
     expect(seenTexts(talk)[0]).toMatch(/^status: timeout[\s\S]*proc\.timeout/);
+    expect(codecell.aliveIds()).toEqual([]);
+    expect((await (await codecell.session()).run("6 * 7")).value).toBe("42");
   });
 
   test("leaves nothing behind after a hundred of them, twelve with a whole query", async () => {

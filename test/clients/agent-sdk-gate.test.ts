@@ -185,12 +185,19 @@ describe.skipIf(await lacking("claude", "process runner"))("the gate in the real
     ]);
   });
 
-  test("denies when a decision cannot be recorded", async () => {
+  test("denies when a decision cannot be recorded, and the audit says so", async () => {
     const onDecision = async () => {
       throw new Error("the disk is full");
     };
-    const talk = await agent.talk(calling(run("1")), { onDecision });
+    let session = "";
+    const talk = await agent.talk(calling(run("1")), {
+      onDecision,
+      onSession(opened) {
+        session = opened.session.id;
+      },
+    });
     expect(seenTexts(talk)[0]).toContain("the decision could not be recorded");
+    expect((await agent.decisions(session)).map(({ type }) => type)).toEqual(["tool.denied"]);
   });
 
   test("wins over other hooks that allow, and what they rewrite still only reaches the sandbox", async () => {

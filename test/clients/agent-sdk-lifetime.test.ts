@@ -85,6 +85,14 @@ describe.skipIf(await lacking("claude", "process runner"))("the sandbox of a que
     const abortController = new AbortController();
     abortController.abort();
     await expect(agent.query(api, { abortController }).next()).rejects.toMatchObject({ code: "aborted" });
+    const slow = new AbortController();
+    const onSession = () => {
+      slow.abort();
+      return new Promise<void>(() => {}); // a host program that never answers
+    };
+    await expect(agent.query(api, { abortController: slow, onSession }).next()).rejects.toMatchObject({
+      code: "aborted",
+    });
     expect([...api.paths]).toEqual([]);
   });
 

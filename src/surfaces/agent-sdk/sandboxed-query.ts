@@ -2,6 +2,7 @@ import type { Options, Query, SDKUserMessage } from "@anthropic-ai/claude-agent-
 import { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
+import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { PolicyChange } from "../../policy/change/merge.ts";
 import { policyHash } from "../../policy/hash.ts";
 import type { Policy } from "../../policy/schema.ts";
@@ -108,16 +109,25 @@ async function open({ prompt, given, gate, allowedHostTools, place, onSession, o
   const receipt = await session.receipt();
   const { audit } = codecell;
   if (changes.length > 0) await audit?.policyChanging("host", { hash: policyHash(policy), changes }, session.key);
-  await onSession?.({ session, receipt, policy: session.policy, changes });
-  signal.throwIfAborted();
+  const told = async () => onSession?.({ session, receipt, policy: session.policy, changes });
+  await unlessAborted(told(), signal, "the query did not start");
   const record = async (decision: ToolDecision) => {
-    const { request, isAllowed, reason } = decision;
-    const { tool, server, agentId: agent } = request;
-    seenCalls.add(request.toolUseId);
-    audit?.toolDecided(session.key, { isAllowed, tool, server, agent, reason });
-    await audit?.settled();
-    await onDecision?.(decision);
-    if (isAllowed && request.isSandbox) allowedCalls.add(request.toolUseId);
+    const { request, isAllowed } = decision;
+    const { tool, server, agentId: agent, toolUseId, isSandbox } = request;
+    const write = async ({ isAllowed, reason }: Pick<ToolDecision, "isAllowed" | "reason">) => {
+      audit?.toolDecided(session.key, { isAllowed, tool, server, agent, reason });
+      await audit?.settled();
+    };
+    seenCalls.add(toolUseId);
+    try {
+      await onDecision?.(decision);
+    } catch (error) {
+      // The gate denies this call now, and the audit must not say otherwise.
+      await write(isAllowed ? { isAllowed: false, reason: "the decision could not be recorded" } : decision);
+      throw error;
+    }
+    await write(decision);
+    if (isAllowed && isSandbox) allowedCalls.add(toolUseId);
   };
   const state = { hooksRan: false };
   const canary = {

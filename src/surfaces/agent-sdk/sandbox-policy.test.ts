@@ -53,6 +53,10 @@ describe("sandboxPolicy", () => {
     });
     const mixed = { override: {}, net: { enabled: true } } as SandboxPolicy;
     await expect(seconds(mixed)).rejects.toMatchObject({ hint: "move these rules into override" });
+    for (const nonsense of [7, [], { proc: 7 }] as never[]) {
+      await expect(seconds(nonsense)).rejects.toMatchObject({ code: "policy_invalid" });
+    }
+    for (const empty of [null, { proc: null }] as never[]) expect(await seconds(empty)).toBe(30);
     await expect(seconds({ file: "a.yaml" } as SandboxPolicy)).rejects.toThrow("{ file } has no override");
   });
 });

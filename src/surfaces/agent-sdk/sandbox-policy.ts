@@ -57,7 +57,8 @@ async function foundFile(cwd: string): Promise<string> {
   );
 }
 
-function isFileWithOverride(given: object): given is PolicyFileWithOverride {
+function isFileWithOverride(given: PolicyInput | Policy | PolicyFileWithOverride): given is PolicyFileWithOverride {
+  if (typeof given !== "object" || given === null) return false; // the parser knows what to say
   if (!("file" in given || "override" in given)) return false;
   const others = Object.keys(given).filter((name) => name !== "file" && name !== "override");
   if (others.length > 0) {
@@ -73,5 +74,5 @@ function isFileWithOverride(given: object): given is PolicyFileWithOverride {
 
 /** What people write has durations and sizes in words; a field in milliseconds is only in what was parsed. */
 function isParsed(given: PolicyInput | Policy): given is Policy {
-  return given.proc !== undefined && "timeoutMs" in given.proc;
+  return "timeoutMs" in Object(given?.proc);
 }

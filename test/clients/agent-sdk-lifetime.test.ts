@@ -96,6 +96,23 @@ describe.skipIf(await lacking("claude", "process runner"))("the sandbox of a que
     expect([...api.paths]).toEqual([]);
   });
 
+  test("ends when the query is aborted while it waits for a free place", async () => {
+    const policy = { session: { limit: 1 } };
+    await using codecell = await Codecell.open({ policy, stateDir: join(agent.home.top, "full-state") });
+    const first = await codecell.session();
+    const abortController = new AbortController();
+    const opening = vi.spyOn(codecell, "session");
+    await using api = await startScriptedMessagesApi([]);
+    const step = agent.query(api, { codecell, abortController }).next();
+    step.then(undefined, () => {});
+    await vi.waitFor(() => expect(opening).toHaveBeenCalled());
+    abortController.abort();
+    await expect(step).rejects.toMatchObject({ code: "aborted" });
+    await first.close();
+    await opening.mock.results[0]?.value;
+    await vi.waitFor(() => expect(codecell.aliveIds()).toEqual([])); // the session that came too late is closed
+  });
+
   test("times out by the policy of the caller's codecell, which stays open without the session of the query", async () => {
     const policy = { proc: { timeout: "1s" } };
     await using codecell = await Codecell.open({ policy, stateDir: join(agent.home.top, "own-state") });

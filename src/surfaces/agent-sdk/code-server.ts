@@ -1,6 +1,7 @@
 import type { McpSdkServerConfigWithInstance } from "@anthropic-ai/claude-agent-sdk";
 import { Cleanup } from "../../lib/cleanup.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
+import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { LazySandbox } from "../../service/lazy-sandbox.ts";
 import type { Sessions } from "../../service/tenants/tenant-sessions.ts";
 import { callTool, type ToolOutcome } from "../../service/tools/call-tool.ts";
@@ -19,6 +20,8 @@ export interface SandboxedCodeServerOptions {
   /** Is asked before each run, with the id of the call. Whoever uses the gate passes what the gate allowed. */
   readonly isCallAllowed?: (toolUseId: string | undefined) => boolean;
   readonly logger?: Logger;
+  /** ends the wait for a free place, if as many sessions are open as the policy's `session.limit` allows */
+  readonly signal?: AbortSignal;
 }
 
 /** An SDK MCP server with the tool `run`, for one query, and its session. Disposing stops the code and closes the session. */
@@ -44,10 +47,10 @@ export async function sandboxedCodeServer(
 export async function openCodeServer(
   sdk: AgentSdk,
   codecell: Codecell,
-  { isCallAllowed = () => true, logger = silentLogger }: SandboxedCodeServerOptions,
+  { isCallAllowed = () => true, logger = silentLogger, signal }: SandboxedCodeServerOptions,
 ): Promise<SandboxedCodeServer> {
   await using cleanup = new Cleanup();
-  const session = await codecell.session(undefined, { waitMs: sessionWaitMs });
+  const session = await newSession(codecell, signal);
   cleanup.defer(() => session.close());
   const { policy } = session;
   const facts = policyFacts(policy);
@@ -84,6 +87,16 @@ export async function openCodeServer(
     },
     [Symbol.asyncDispose]: () => owned[Symbol.asyncDispose](),
   };
+}
+
+async function newSession(codecell: Codecell, signal: AbortSignal | undefined): Promise<Session> {
+  const opening = codecell.session(undefined, { waitMs: sessionWaitMs });
+  try {
+    return await unlessAborted(opening, signal, "no session was opened");
+  } catch (error) {
+    opening.then((late) => late.close()).catch(() => {});
+    throw error;
+  }
 }
 
 /** What the SDK passes to the handler of a tool, which its types leave open. */

@@ -101,7 +101,7 @@ async function open({ prompt, given, gate, allowedHostTools, place, onSession, o
   const seenCalls = new Set<string>();
   const { logger = silentLogger } = place;
   const code = await openCodeServer(sdk, codecell, {
-    ...{ logger, isCallAllowed: (id) => id !== undefined && allowedCalls.delete(id) },
+    ...{ logger, signal, isCallAllowed: (id) => id !== undefined && allowedCalls.delete(id) },
   });
   cleanup.defer(() => code[Symbol.asyncDispose]());
   signal.throwIfAborted();

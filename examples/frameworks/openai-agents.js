@@ -11,7 +11,7 @@ export async function main(model = process.env.MODEL) {
     const agent = new Agent({
       name: "Analyst",
       instructions: "Compute with run_python instead of guessing.",
-      tools: [codeTool(session)],
+      tools: [await codeTool(session)],
       ...(model === undefined ? {} : { model }),
     });
     const { finalOutput } = await run(agent, "What is the sum of the first 1000 prime numbers?");

@@ -39,6 +39,10 @@ export class LazySandbox implements AsyncDisposable {
     return this.#options.isForGuests === true;
   }
 
+  get hasOnlyTool(): boolean {
+    return this.#options.hasOnlyTool === true;
+  }
+
   /** Throws `session_closed` after disposal. */
   async open(): Promise<Sandbox> {
     if (this.#isClosed) throw new CodecellError("session_closed", "the server is shutting down");

@@ -38,8 +38,8 @@ export interface SandboxOptions {
   readonly trajectories?: string | undefined;
   /** functions of the host that programs may call; undefined: none, or not known yet */
   readonly functions?: () => FunctionFacts | undefined;
-  /** whether a tool can read the full output of a run by its handle; default: true */
-  readonly keepsOutput?: boolean;
+  /** whether the model has one tool that runs code, and no other of codecell: then no text may name another one; default: false */
+  readonly hasOnlyTool?: boolean;
   /** whether the caller is someone other than the operator, so errors must not reveal anything about the host */
   readonly isForGuests?: boolean;
 }
@@ -59,6 +59,8 @@ export class Sandbox implements AsyncDisposable {
   readonly runs: RunRegistry;
   readonly kept = new KeptOutput();
   readonly projectDir: string;
+  /** whether no text for the model may name a tool */
+  readonly hasOnlyTool: boolean;
   /** tells clients that the list of files has changed */
   readonly artifactsChanged: () => void;
   /** digests of linked files @internal */
@@ -69,7 +71,6 @@ export class Sandbox implements AsyncDisposable {
   readonly #prepare: SandboxOptions["prepareRun"];
   readonly #modelSource: ModelSource | undefined;
   readonly #trajectories: string | undefined;
-  readonly #keepsOutput: boolean;
   readonly #open: () => Promise<Sessions>;
   readonly #ownsSessions: boolean;
   readonly #handles = new WeakMap<RunResult, string>();
@@ -85,7 +86,7 @@ export class Sandbox implements AsyncDisposable {
   constructor(options: SandboxOptions, artifactsChanged = () => {}) {
     this.#open = options.open;
     this.#ownsSessions = options.ownsSessions ?? true;
-    this.#keepsOutput = options.keepsOutput ?? true;
+    this.hasOnlyTool = options.hasOnlyTool ?? false;
     this.projectDir = options.projectDir;
     this.#prepare = options.prepareRun;
     this.#modelSource = options.models;
@@ -173,7 +174,7 @@ export class Sandbox implements AsyncDisposable {
 
   /** The handle to read the full output of a run; the same run always gets the same one. Undefined if no tool takes handles. */
   handleFor(result: RunResult): string | undefined {
-    if (!this.#keepsOutput) return undefined;
+    if (this.hasOnlyTool) return undefined;
     const known = this.#handles.get(result);
     if (known !== undefined && this.kept.has(known)) return known;
     const handle = this.kept.keep(result);

@@ -185,12 +185,19 @@ describe.skipIf(await lacking("claude", "process runner"))("the gate in the real
     ]);
   });
 
-  test("denies when a decision cannot be recorded", async () => {
+  test("denies when a decision cannot be recorded, and the audit says so", async () => {
     const onDecision = async () => {
       throw new Error("the disk is full");
     };
-    const talk = await agent.talk(calling(run("1")), { onDecision });
+    let session = "";
+    const talk = await agent.talk(calling(run("1")), {
+      onDecision,
+      onSession(opened) {
+        session = opened.session.id;
+      },
+    });
     expect(seenTexts(talk)[0]).toContain("the decision could not be recorded");
+    expect((await agent.decisions(session)).map(({ type }) => type)).toEqual(["tool.denied"]);
   });
 
   test("wins over other hooks that allow, and what they rewrite still only reaches the sandbox", async () => {
@@ -321,6 +328,7 @@ describe.skipIf(await lacking("claude", "process runner"))("the gate in the real
         mcpServers,
         onDecision,
       },
+      ...{ permissionMode: "bypassPermissions", allowDangerouslySkipPermissions: true },
     });
     expect(seenTexts(talk)[0]).toContain("in the cell");
     expect(seenTexts(talk)[2]).toContain("Permission to use Bash has been denied");
@@ -377,7 +385,8 @@ describe.skipIf(await lacking("claude", "process runner"))("the gate in the real
     });
 
     test("a slash command cannot run a shell command, which no hook would see", async () => {
-      const talk = await agent.talk([() => "read"], allFiles, "/evil");
+      const bypass = { permissionMode: "bypassPermissions", allowDangerouslySkipPermissions: true } as const;
+      const talk = await agent.talk([() => "read"], { ...allFiles, ...bypass }, "/evil");
       expect(talk.failure).toBeUndefined();
       expect(existsSync(at("evil.txt"))).toBe(false);
     });

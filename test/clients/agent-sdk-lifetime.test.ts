@@ -85,12 +85,41 @@ describe.skipIf(await lacking("claude", "process runner"))("the sandbox of a que
     const abortController = new AbortController();
     abortController.abort();
     await expect(agent.query(api, { abortController }).next()).rejects.toMatchObject({ code: "aborted" });
+    const slow = new AbortController();
+    const onSession = () => {
+      slow.abort();
+      return new Promise<void>(() => {}); // a host program that never answers
+    };
+    await expect(agent.query(api, { abortController: slow, onSession }).next()).rejects.toMatchObject({
+      code: "aborted",
+    });
     expect([...api.paths]).toEqual([]);
   });
 
-  test("times out by the policy, and the model reads why", async () => {
-    const talk = await agent.talk(calling(run("while True: pass")), { sandboxPolicy: { proc: { timeout: "1s" } } });
+  test("ends when the query is aborted while it waits for a free place", async () => {
+    const policy = { session: { limit: 1 } };
+    await using codecell = await Codecell.open({ policy, stateDir: join(agent.home.top, "full-state") });
+    const first = await codecell.session();
+    const abortController = new AbortController();
+    const opening = vi.spyOn(codecell, "session");
+    await using api = await startScriptedMessagesApi([]);
+    const step = agent.query(api, { codecell, abortController }).next();
+    step.then(undefined, () => {});
+    await vi.waitFor(() => expect(opening).toHaveBeenCalled());
+    abortController.abort();
+    await expect(step).rejects.toMatchObject({ code: "aborted" });
+    await first.close();
+    await opening.mock.results[0]?.value;
+    await vi.waitFor(() => expect(codecell.aliveIds()).toEqual([])); // the session that came too late is closed
+  });
+
+  test("times out by the policy of the caller's codecell, which stays open without the session of the query", async () => {
+    const policy = { proc: { timeout: "1s" } };
+    await using codecell = await Codecell.open({ policy, stateDir: join(agent.home.top, "own-state") });
+    const talk = await agent.talk(calling(run("while True: pass")), { codecell });
     expect(seenTexts(talk)[0]).toMatch(/^status: timeout[\s\S]*proc\.timeout/);
+    expect(codecell.aliveIds()).toEqual([]);
+    expect((await (await codecell.session()).run("6 * 7")).value).toBe("42");
   });
 
   test("leaves nothing behind after a hundred of them, twelve with a whole query", async () => {

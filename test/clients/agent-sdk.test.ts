@@ -31,6 +31,9 @@ describe.skipIf(await lacking("claude", "process runner"))("a query of the Agent
             run("for n in range(9000): print('line', n)"),
             run("1/0"),
             { name: "mcp__sandboxed_code__run", input: { language: "python" } },
+            run("import urllib.request\nurllib.request.urlopen('http://a.example')"),
+            run("open('/home/user/data.csv')"),
+            run("for n in range(30): open(f'{n}.txt', 'w').close()\nimport time; time.sleep(20)", { timeout: 1 }),
           ],
           () => "That was all.",
         ],
@@ -66,9 +69,12 @@ describe.skipIf(await lacking("claude", "process runner"))("a query of the Agent
       expect(texts[3]).not.toMatch(/host-secret-value|none-needed|ANTHROPIC/);
     });
 
-    test("truncates long output without naming a tool that the model does not have", () => {
-      expect(texts[4]).toMatch(/characters left out …/);
-      expect(texts[4]).not.toContain("handle");
+    test("says what to do about limits, and names no tool that the model does not have", () => {
+      expect(texts[4]).toMatch(/too long to show in full: print less, [\s\S]*characters left out …/);
+      expect(texts[7]).toContain("there is no network in this sandbox (net.enabled): tell the user");
+      expect(texts[8]).toContain("files of the user's machine are not visible here: tell the user which one you need");
+      expect(texts[9]).toMatch(/pass a longer timeout up to 30\n[\s\S]*5 more files were written; list them in code/);
+      for (const text of texts) expect(text).not.toMatch(/handle|rlm_|_file|_run\b|_output|_artifact|session_id/);
     });
 
     test("reports a failing program and a call without code as the other surfaces do", () => {
@@ -90,7 +96,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a query of the Agent
 
     test("records the calls in the audit without their input", async () => {
       const decisions = await agent.decisions(sandbox.session.id);
-      expect(decisions).toHaveLength(7);
+      expect(decisions).toHaveLength(10);
       expect(new Set(decisions.map(({ type, tool, reason }) => `${type} ${tool} ${reason}`))).toEqual(
         new Set(["tool.allowed mcp__sandboxed_code__run the sandbox"]),
       );

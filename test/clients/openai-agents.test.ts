@@ -44,6 +44,8 @@ describe.skipIf(await lacking("process runner"))("codecell/openai-agents", () =>
       [{ code: showImage }],
       [{ code: printMuch }],
       [{ code: 7 }],
+      ['{"code": "1'],
+      ["[]"],
     ]);
     expect(textOf(outputs[0])).toMatch(/^status: ok · \d+ ms\n\[value\]\n42\n\[stdout\]\nprinted$/);
     expect(textOf(outputs[1])).toMatch(/^status: error · \d+ ms\nZeroDivisionError: division by zero/);
@@ -51,6 +53,8 @@ describe.skipIf(await lacking("process runner"))("codecell/openai-agents", () =>
     expect(textOf(outputs[3])).toMatch(/too long to show in full: .*[\s\S]*were not kept/);
     expect(textOf(outputs[3]).length).toBeLessThan(20_000);
     expect(textOf(outputs[4])).toMatch(/^usage: the arguments are not valid: [\s\S]*next: correct the arguments/);
+    expect(textOf(outputs[5])).toContain("try again with valid JSON");
+    expect(textOf(outputs[6])).toMatch(/^usage: the arguments are not valid: [\s\S]*next: correct the arguments/);
   });
 
   test("calls of one turn run one after the other", async () => {
@@ -64,7 +68,7 @@ describe.skipIf(await lacking("process runner"))("codecell/openai-agents", () =>
     const other = await opened.codecell.session();
     const started = waitForFile(other, "started");
     const model = fakeModel([[{ code: sleepUntilInterrupted }]]);
-    const agent = new Agent({ name: "a", model, tools: [codeTool(other)] });
+    const agent = new Agent({ name: "a", model, tools: [await codeTool(other)] });
     const running = run(agent, "go", { signal: stop.signal });
     running.then(undefined, () => {});
     await started;
@@ -118,20 +122,29 @@ describe.skipIf(await lacking("process runner"))("codecell/openai-agents", () =>
     const client: SandboxClient = sandboxClient(opened.codecell);
     const before = (await opened.codecell.list()).length;
     const model = new ScriptedModel([
-      [functionCall("exec_command", { cmd: "cat notes/in.txt; echo made > out.txt", tty: false }, { callId: "1" })],
+      [
+        functionCall(
+          "exec_command",
+          { cmd: "cat notes/in.txt; ls -d it*; echo made > out.txt", tty: false },
+          { callId: "1" },
+        ),
+      ],
       [functionCall("exec_command", { cmd: "cat out.txt; pwd; exit 4", workdir: "notes" }, { callId: "2" })],
       [functionCall("exec_command", { cmd: "vi", tty: true }, { callId: "3" })],
       [functionCall("view_image", { path: "notes/../../etc/passwd" }, { callId: "4" })],
       [assistantMessage("done")],
     ]);
     const defaultManifest = new Manifest({
-      entries: { notes: { type: "dir", children: { "in.txt": { type: "file", content: "given\n" } } } },
+      entries: {
+        notes: { type: "dir", children: { "in.txt": { type: "file", content: "given\n" } } },
+        "it's empty": { type: "dir" },
+      },
     });
     const agent = new SandboxAgent({ name: "s", model, defaultManifest });
     const result = await run(agent, "go", { sandbox: { client } });
     expect(result.finalOutput).toBe("done");
     const outputs = outputsOf(model).map(textOf);
-    expect(outputs[0]).toMatch(/Process exited with code 0\nOutput:\ngiven\n$/);
+    expect(outputs[0]).toMatch(/Process exited with code 0\nOutput:\ngiven\nit's empty\n$/);
     expect(outputs[1]).toMatch(/Process exited with code 4\n[\s\S]*No such file[\s\S]*\/workspace\/notes\n$/);
     expect(outputs[2]).toContain("there is no terminal in this sandbox");
     expect(outputs[3]).toMatch(/unable to read image|not found/);
@@ -143,11 +156,38 @@ describe.skipIf(await lacking("process runner"))("codecell/openai-agents", () =>
     const before = (await opened.codecell.list()).length;
     const environment = new Manifest({ environment: { KEY: "value" } });
     await expect(client.create({ manifest: environment })).rejects.toMatchObject({ code: "not_supported" });
+    await expect(client.create(environment)).rejects.toMatchObject({
+      hint: "set them in the policy (env)", // the other form of the call
+    });
+    await expect(client.create({ options: { exposedPorts: [80] } })).rejects.toThrow(/the options exposedPorts/);
+    for (const init of [
+      { extraPathGrants: [{ path: "/etc" }] },
+      { entries: { a: { type: "file", content: "", permissions: 0o600 } } },
+      { users: [{ name: "root" }] },
+    ] as const) {
+      await expect(client.create({ manifest: new Manifest(init as object) })).rejects.toThrow(/codecell sandbox/);
+    }
     const local = new Manifest({ entries: { etc: { type: "local_dir", src: "/etc" } } });
     await expect(client.create({ manifest: local })).rejects.toMatchObject({ code: "not_supported" });
     const outside = new Manifest({ entries: { a: { type: "file", content: "" } } });
     const sandbox: SandboxSession & { materializeEntry: unknown } = await sandboxSession(session);
     expect(outside.root).toBe("/workspace");
+    const asRoot = { path: "a", runAs: "root" };
+    for (const call of [
+      async () => sandbox.exec?.({ cmd: "id", runAs: "root" }),
+      async () => sandbox.createEditor?.("root"),
+      async () => sandbox.viewImage?.(asRoot),
+      async () => sandbox.readFile?.(asRoot),
+      async () => sandbox.listDir?.(asRoot),
+      async () => sandbox.pathExists?.("a", "root"),
+      async () => sandbox.directoryExists?.("a", "root"),
+      async () => sandbox.materializeEntry?.({ ...asRoot, entry: { type: "dir" } }),
+    ]) {
+      await expect(call()).rejects.toThrow(/a cell has one user[\s\S]*remove runAs from the agent/);
+    }
+    expect(await sandbox.execCommand?.({ cmd: "id", runAs: "root" })).toMatch(
+      /^The command did not run[\s\S]*one user/,
+    );
     await expect(
       sandbox.materializeEntry?.({ path: "../a", entry: { type: "file", content: "" } }),
     ).rejects.toMatchObject({ code: "file_refused" });
@@ -158,7 +198,10 @@ describe.skipIf(await lacking("process runner"))("codecell/openai-agents", () =>
 /** What the model gets for its calls; each list is one turn. */
 async function answers(session: CodeSession, turns: (object | string)[][]): Promise<unknown[]> {
   const model = fakeModel(turns);
-  await run(new Agent({ name: "a", model, tools: [codeTool(session)] }), "go", { maxTurns: 20 });
+  const { finalOutput } = await run(new Agent({ name: "a", model, tools: [await codeTool(session)] }), "go", {
+    maxTurns: 20,
+  });
+  expect(finalOutput).toBe("done");
   return outputsOf(model);
 }
 

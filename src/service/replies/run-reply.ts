@@ -7,7 +7,7 @@ import type { ToolReply } from "../tools/tool.ts";
 import { encodeToolRun, encodeToolRunning, type ToolRun } from "../wire/tool-run.ts";
 import { artifactLink, artifactUri } from "./artifact-uri.ts";
 import { endedText } from "./run-text.ts";
-import { fitRun, viewRun, withShortTraceback } from "./run-view.ts";
+import { fitRun, reportEnded, viewRun, withShortTraceback } from "./run-view.ts";
 
 const runningBudget = { characters: 4_000 };
 
@@ -35,8 +35,8 @@ export function endedReply(
   sandbox: Sandbox,
   { downloadUrl, news }: EndedReplyOptions = {},
 ): ToolReply<ToolRun> {
-  const { runId, sessionId } = identity;
-  const { shortened, images } = viewRun(result, identity.notes, "list_artifacts lists them");
+  const { runId, sessionId, notes } = identity;
+  const { shortened, images } = viewRun(result, notes, "list_artifacts lists them");
   const handle = () => sandbox.handleFor(result);
   const shaped = fitRun(shortened, handle);
   const reference = { runId, sessionId, downloadUrl, artifactUri: (name: string) => artifactUri(sessionId, name) };
@@ -46,7 +46,9 @@ export function endedReply(
   const forModel = { ...withShortTraceback(shortened), ...(isContinued ? printed(news) : {}) };
   const shown = isContinued || result.error ? fitRun(forModel, handle) : shaped;
   const session = sandbox.mention(sessionId);
-  const text = endedText({ result, shaped: shown, artifacts: facts.artifacts, isContinued, session });
+  const text = sandbox.hasOnlyTool
+    ? reportEnded(result, notes).text
+    : endedText({ result, shaped: shown, artifacts: facts.artifacts, isContinued, session });
   return {
     facts,
     text,

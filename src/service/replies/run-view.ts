@@ -69,14 +69,18 @@ export interface RunReport {
 const cutNote =
   "the output is too long to show in full: print less, or write it to a file and print parts of that in the next call";
 
-/** Pure: an ended run as text and images. */
+/** Pure: an ended run as text and images, with why it failed and what to do. */
 export function reportRun(
   result: RunResult,
   around: Omit<RunSurroundings, "isOnlyTool" | "otherSessions">,
   notes: readonly string[] = [],
 ): RunReport {
-  const remedies = runRemedies(result, { ...around, isOnlyTool: true });
-  const view = (more: readonly string[]) => viewRun(result, [...notes, ...remedies, ...more], "list them in code");
+  return reportEnded(result, [...notes, ...runRemedies(result, { ...around, isOnlyTool: true })]);
+}
+
+/** Pure: an ended run as text and images. `notes` are in addition to those of the run. */
+export function reportEnded(result: RunResult, notes: readonly string[]): RunReport {
+  const view = (more: readonly string[]) => viewRun(result, [...notes, ...more], "list them in code");
   const shape = ({ shortened }: RunView) => fitRun(withShortTraceback(shortened), () => undefined);
   const whole = view([]);
   const shaped = shape(whole);

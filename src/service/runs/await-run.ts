@@ -72,5 +72,6 @@ async function surroundings(sandbox: Sandbox, sessionId: string, result: RunResu
     peakMemoryBytes: usage?.peakMemoryBytes,
     otherSessions: [...used].filter((id) => id !== sessionId),
     python: isModule ? await installedPackages(session) : undefined,
+    isOnlyTool: sandbox.hasOnlyTool,
   };
 }

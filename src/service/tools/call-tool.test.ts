@@ -48,6 +48,19 @@ describe("callTool", () => {
     });
   });
 
+  test("names no other tool in a failure if the model has only this one", async () => {
+    const tool = newTool(() => Promise.reject(new CodecellError("session_busy", "it is busy")));
+    const only = new LazySandbox({
+      projectDir: "/nowhere",
+      open: () => Promise.reject(new Error()),
+      hasOnlyTool: true,
+    });
+    const { content } = await callTool(tool, only, { args: {}, context });
+    expect(content).toEqual([
+      { type: "text", text: "session_busy: it is busy\nnext: call again later: other code is running in this session" },
+    ]);
+  });
+
   test("rejects arguments that do not match the tool's schema, and names them", async () => {
     const tool = newTool(async () => ({ facts: { count: 2 } }));
     const outcome = await callTool(tool, newSandbox(), { args: { unknown: 1 }, context });

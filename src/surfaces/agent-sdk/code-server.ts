@@ -1,7 +1,7 @@
 import type { McpSdkServerConfigWithInstance } from "@anthropic-ai/claude-agent-sdk";
 import { Cleanup } from "../../lib/cleanup.ts";
-import { CodecellError } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
+import { unlessAborted } from "../../lib/unless-aborted.ts";
 import { LazySandbox } from "../../service/lazy-sandbox.ts";
 import type { Sessions } from "../../service/tenants/tenant-sessions.ts";
 import { callTool, type ToolOutcome } from "../../service/tools/call-tool.ts";
@@ -20,6 +20,8 @@ export interface SandboxedCodeServerOptions {
   /** Is asked before each run, with the id of the call. Whoever uses the gate passes what the gate allowed. */
   readonly isCallAllowed?: (toolUseId: string | undefined) => boolean;
   readonly logger?: Logger;
+  /** ends the wait for a free place, if as many sessions are open as the policy's `session.limit` allows */
+  readonly signal?: AbortSignal;
 }
 
 /** An SDK MCP server with the tool `run`, for one query, and its session. Disposing stops the code and closes the session. */
@@ -45,17 +47,17 @@ export async function sandboxedCodeServer(
 export async function openCodeServer(
   sdk: AgentSdk,
   codecell: Codecell,
-  { isCallAllowed = () => true, logger = silentLogger }: SandboxedCodeServerOptions,
+  { isCallAllowed = () => true, logger = silentLogger, signal }: SandboxedCodeServerOptions,
 ): Promise<SandboxedCodeServer> {
   await using cleanup = new Cleanup();
-  const session = await codecell.session(undefined, { waitMs: sessionWaitMs });
+  const session = await newSession(codecell, signal);
   cleanup.defer(() => session.close());
   const { policy } = session;
   const facts = policyFacts(policy);
   const effects = hostEffects(policy);
   const sandbox = new LazySandbox({
     open: async () => only(session, codecell),
-    ...{ projectDir: process.cwd(), ownsSessions: false, keepsOutput: false, effects, facts },
+    ...{ projectDir: process.cwd(), ownsSessions: false, hasOnlyTool: true, effects, facts },
   });
   cleanup.defer(() => sandbox[Symbol.asyncDispose]());
   const description = `${runTool.description} ${runTool.limits?.(facts) ?? ""}`;
@@ -67,7 +69,7 @@ export async function openCodeServer(
       const { signal = new AbortController().signal, _meta } = Object(extra) as Extra;
       const toolUseId = _meta?.["claudecode/toolUseId"];
       // Attack: something makes Claude Code skip its hooks, and code runs that the gate has not seen.
-      if (!isCallAllowed(typeof toolUseId === "string" ? toolUseId : undefined)) throw notAllowed();
+      if (!isCallAllowed(typeof toolUseId === "string" ? toolUseId : undefined)) return notAllowed;
       return toResult(await callTool(runTool, sandbox, { args, context: { signal }, logger }));
     },
     { annotations: toolHints(runTool, effects), alwaysLoad: true },
@@ -85,6 +87,16 @@ export async function openCodeServer(
     },
     [Symbol.asyncDispose]: () => owned[Symbol.asyncDispose](),
   };
+}
+
+async function newSession(codecell: Codecell, signal: AbortSignal | undefined): Promise<Session> {
+  const opening = codecell.session(undefined, { waitMs: sessionWaitMs });
+  try {
+    return await unlessAborted(opening, signal, "no session was opened");
+  } catch (error) {
+    opening.then((late) => late.close()).catch(() => {});
+    throw error;
+  }
 }
 
 /** What the SDK passes to the handler of a tool, which its types leave open. */
@@ -115,6 +127,12 @@ function toResult({ isError, content }: ToolOutcome) {
   return { content: blocks.map((block) => ({ ...block })), ...(isError ? { isError } : {}) };
 }
 
-function notAllowed(): CodecellError {
-  return new CodecellError("not_supported", "the gate has not allowed this call, so its code was not run");
-}
+const notAllowed = {
+  isError: true,
+  content: [
+    {
+      type: "text" as const,
+      text: "the gate was not asked about this call, so its code was not run\nnext: tell the user; do not work around this",
+    },
+  ],
+};

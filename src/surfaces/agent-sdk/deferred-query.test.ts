@@ -54,6 +54,25 @@ describe("a query that starts when its sandbox is open", () => {
     expect(log).toEqual(["cleaned up"]);
   });
 
+  test("reports a failure of the cleanup to the reader, and never as an unhandled rejection", async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => void unhandled.push(reason);
+    process.on("unhandledRejection", note);
+    const abort = new AbortController();
+    const queries = [undefined, abort.signal].map((signal) => {
+      const { own } = started([init]);
+      own.cleanup.defer(() => Promise.reject(new Error("the cell could not be removed")));
+      return DeferredQuery.start(async () => own, signal);
+    });
+    queries[0]?.close();
+    abort.abort();
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off("unhandledRejection", note);
+    expect(unhandled).toEqual([]);
+    await expect(queries[0]?.next()).rejects.toThrow("the cell could not be removed");
+  });
+
   test("passes methods on, those that it does not know too", async () => {
     const { log, own } = started([]);
     const query = DeferredQuery.start(async () => own) as Query & { setModel(name: string): Promise<void> };

@@ -124,12 +124,12 @@ export class DeferredQuery {
     this.#isClosed = true;
     this.#ending.abort(aborted());
     this.#starting.then(({ query }) => query.close()).catch(() => {});
-    void this.#end();
+    this.#end().catch(() => {}); // whoever reads the query sees it
   }
 
   readonly #onAbort = (): void => {
     this.#ending.abort(aborted());
-    void this.#end();
+    this.#end().catch(() => {}); // whoever reads the query sees it
   };
 
   async #done(): Promise<IteratorResult<SDKMessage, void>> {

@@ -66,4 +66,11 @@ describe("the gate as a hook", () => {
   test.each(["Bash", "PowerShell", "Monitor", "mcp__sandboxed_code__run"])("refuses to have %s named", (name) => {
     expect(() => sandboxGate({ allowedHostTools: [name] })).toThrow(expect.objectContaining({ code: "usage" }));
   });
+
+  test("explains options of the wrong kind", () => {
+    expect(() => sandboxGate({ allowedHostTools: "Read" as never })).toThrow("expected a list of names");
+    for (const wrong of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, "1s" as never]) {
+      expect(() => sandboxGate({ toolRequestTimeoutMs: wrong })).toThrow("is not a time in milliseconds");
+    }
+  });
 });

@@ -29,6 +29,7 @@ export interface SandboxGateOptions {
 }
 
 const defaultTimeoutMs = 60_000;
+const maxTimeoutMs = 86_400_000;
 /** For `onDecision`, and for a busy host. When it passes too, the SDK denies the call. */
 const spareSeconds = 30;
 
@@ -38,6 +39,11 @@ const spareSeconds = 30;
  */
 export function sandboxGate(options: SandboxGateOptions = {}): HookCallbackMatcher {
   const { toolRequestTimeoutMs = defaultTimeoutMs } = options;
+  if (!(toolRequestTimeoutMs > 0 && toolRequestTimeoutMs <= maxTimeoutMs)) {
+    throw new CodecellError("usage", `toolRequestTimeoutMs: ${toolRequestTimeoutMs} is not a time in milliseconds`, {
+      hint: `pass a number above 0, up to ${maxTimeoutMs} (one day)`,
+    });
+  }
   const allowed = new Set(checkedTools(options.allowedHostTools ?? []));
   return {
     onFailure: "block",
@@ -48,8 +54,13 @@ export function sandboxGate(options: SandboxGateOptions = {}): HookCallbackMatch
   };
 }
 
-/** Throws `usage` for a tool that runs programs on the host. */
+/** Throws `usage` for a tool that runs programs on the host, and for what is not a list. */
 export function checkedTools(names: readonly string[]): readonly string[] {
+  if (!Array.isArray(names)) {
+    throw new CodecellError("usage", "allowedHostTools: expected a list of names", {
+      hint: 'pass a list, as in ["Read"]',
+    });
+  }
   const refused = names.find((name) => hostCodeTools.includes(name) || name === runToolName);
   if (refused === undefined) return names;
   throw new CodecellError("usage", `allowedHostTools: ${refused} cannot be named`, {

@@ -53,7 +53,8 @@ export function sandboxedOptions(options: Options, parts: SandboxParts, env: Nod
     ...withoutBareMode(options, env),
     // The model is offered nothing that the gate denies.
     tools: Array.isArray(options.tools) ? options.tools.filter((name) => allowedHostTools.includes(name)) : builtIn,
-    // Slash commands and skills can run shell commands without a tool call. This refuses those too.
+    // Slash commands and skills can run shell commands without a tool call. Without Bash in `tools` those are refused already; this
+    // refuses them on its own.
     disallowedTools: [...(options.disallowedTools ?? []), ...hostCodeTools],
     toolAliases: { ...options.toolAliases, Bash: runToolName },
     // If nobody can be asked, a tool that the host program named would be denied by the SDK.

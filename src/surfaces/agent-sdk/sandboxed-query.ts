@@ -2,6 +2,7 @@ import type { Options, Query, SDKUserMessage } from "@anthropic-ai/claude-agent-
 import { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
+import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { PolicyChange } from "../../policy/change/merge.ts";
 import { policyHash } from "../../policy/hash.ts";
 import type { Policy } from "../../policy/schema.ts";
@@ -29,7 +30,7 @@ export interface QuerySandbox {
 
 /** Options of `sandboxedQuery` beside those of the SDK. */
 export interface SandboxOptions extends SandboxGateOptions {
-  /** what code may do: a policy file, a policy, or `{ file, override }`; default: the strictest policy */
+  /** what code may do: a policy file, a whole policy, `{ file, override }`, or `{ override }`; default: the strictest policy */
   readonly sandboxPolicy?: SandboxPolicy;
   /** a codecell of your own to use instead of `sandboxPolicy`. It stays open */
   readonly codecell?: Codecell;
@@ -100,7 +101,7 @@ async function open({ prompt, given, gate, allowedHostTools, place, onSession, o
   const seenCalls = new Set<string>();
   const { logger = silentLogger } = place;
   const code = await openCodeServer(sdk, codecell, {
-    ...{ logger, isCallAllowed: (id) => id !== undefined && allowedCalls.delete(id) },
+    ...{ logger, signal, isCallAllowed: (id) => id !== undefined && allowedCalls.delete(id) },
   });
   cleanup.defer(() => code[Symbol.asyncDispose]());
   signal.throwIfAborted();
@@ -108,16 +109,25 @@ async function open({ prompt, given, gate, allowedHostTools, place, onSession, o
   const receipt = await session.receipt();
   const { audit } = codecell;
   if (changes.length > 0) await audit?.policyChanging("host", { hash: policyHash(policy), changes }, session.key);
-  await onSession?.({ session, receipt, policy: session.policy, changes });
-  signal.throwIfAborted();
+  const told = async () => onSession?.({ session, receipt, policy: session.policy, changes });
+  await unlessAborted(told(), signal, "the query did not start");
   const record = async (decision: ToolDecision) => {
-    const { request, isAllowed, reason } = decision;
-    const { tool, server, agentId: agent } = request;
-    seenCalls.add(request.toolUseId);
-    audit?.toolDecided(session.key, { isAllowed, tool, server, agent, reason });
-    await audit?.settled();
-    await onDecision?.(decision);
-    if (isAllowed && request.isSandbox) allowedCalls.add(request.toolUseId);
+    const { request, isAllowed } = decision;
+    const { tool, server, agentId: agent, toolUseId, isSandbox } = request;
+    const write = async ({ isAllowed, reason }: Pick<ToolDecision, "isAllowed" | "reason">) => {
+      audit?.toolDecided(session.key, { isAllowed, tool, server, agent, reason });
+      await audit?.settled();
+    };
+    seenCalls.add(toolUseId);
+    try {
+      await onDecision?.(decision);
+    } catch (error) {
+      // The gate denies this call now, and the audit must not say otherwise.
+      await write(isAllowed ? { isAllowed: false, reason: "the decision could not be recorded" } : decision);
+      throw error;
+    }
+    await write(decision);
+    if (isAllowed && isSandbox) allowedCalls.add(toolUseId);
   };
   const state = { hooksRan: false };
   const canary = {

@@ -1,10 +1,11 @@
-import { CodecellError } from "../../../lib/errors.ts";
-import { type CodeInput, type CodeOutput, codeToolOf, toldError } from "../../../service/tools/code-tool.ts";
+import { type CodeInput, type CodeOutput, codeToolOf } from "../../../service/tools/code-tool.ts";
 import type { CodeSession } from "../../../sessions/code-session.ts";
 import { strictCodeInputJson } from "../code-input.ts";
+import { loadPeer } from "../load-peer.ts";
 import type { NamedToolOptions } from "../named-tool-options.ts";
+import { agentsPackage } from "./agents-package.ts";
 
-/** A function tool of the OpenAI Agents SDK: fits its type `FunctionTool` without the package. */
+/** A function tool of the OpenAI Agents SDK: fits its type `FunctionTool`. It is what `tool()` of @openai/agents makes. */
 export interface OpenAiCodeTool {
   type: "function";
   name: string;
@@ -26,37 +27,35 @@ export type OpenAiContent =
   | { type: "text"; text: string }
   | { type: "image"; image: { data: string; mediaType: string } };
 
+type MakeTool = (options: {
+  name: string;
+  description: string;
+  parameters: object;
+  strict: boolean;
+  errorFunction: null;
+  execute: (input: unknown, context: unknown, details?: { signal?: AbortSignal }) => Promise<string | OpenAiContent[]>;
+}) => OpenAiCodeTool;
+
 /**
  * A tool that runs a model's code in a session. Parallel calls take turns, images that a run displays reach the model, and aborting the
  * run of the agent interrupts the code. If codecell itself fails, the result says so: an exception would end the run of the agent.
  */
-export function codeTool(session: CodeSession, options: NamedToolOptions = {}): OpenAiCodeTool {
+export async function codeTool(session: CodeSession, options: NamedToolOptions = {}): Promise<OpenAiCodeTool> {
+  // An object of our own would not do: the SDK pauses for an approval when arguments are not valid JSON, unless `tool()` made the tool.
+  const { tool: makeTool } = await loadPeer(agentsPackage);
   const tool = codeToolOf(session, options);
-  return {
-    type: "function",
-    name: options.name ?? "run_python",
-    description: tool.description,
-    parameters: strictCodeInputJson as unknown as OpenAiCodeTool["parameters"],
-    strict: true,
-    invoke: async (_context, input, { signal } = {}) => {
+  return (makeTool as MakeTool)({
+    ...{ name: options.name ?? "run_python", description: tool.description },
+    ...{ parameters: strictCodeInputJson, strict: true, errorFunction: null },
+    execute: async (input, _context, { signal } = {}) => {
       try {
-        return content(await tool.call(parsedInput(input), signal));
+        return content(await tool.call(input as CodeInput, signal));
       } catch (error) {
         if (signal?.aborted) throw error;
-        return error instanceof CodecellError ? error.message : toldError(error).message;
+        return (error as Error).message;
       }
     },
-    needsApproval: async () => false,
-    isEnabled: async () => true,
-  };
-}
-
-function parsedInput(input: string): CodeInput {
-  try {
-    return JSON.parse(input);
-  } catch (cause) {
-    throw toldError(new CodecellError("usage", "the arguments are not valid JSON", { cause }));
-  }
+  });
 }
 
 function content({ text, images }: CodeOutput): string | OpenAiContent[] {

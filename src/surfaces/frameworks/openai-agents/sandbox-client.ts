@@ -15,7 +15,7 @@ export interface OpenAiSandboxClient {
   /** a session that this process did not open cannot be resumed, so a new one is created */
   serializedSessionStateRequiresFreshCreation: true;
   // biome-ignore lint/suspicious/noExplicitAny: the SDK passes its own classes, which this package does not have
-  create(args?: any): Promise<OpenAiSandbox>;
+  create(args?: any, options?: any): Promise<OpenAiSandbox>;
 }
 
 /** Gives each run of a `SandboxAgent` a session of its own, and closes it when the run ends. */
@@ -23,11 +23,18 @@ export function sandboxClient(source: SessionSource): OpenAiSandboxClient {
   return {
     backendId: "codecell",
     serializedSessionStateRequiresFreshCreation: true,
-    create: async (args: { manifest?: SandboxManifest; snapshot?: { type?: string } } = {}) => {
-      const manifest = args.manifest ?? (await emptyManifest());
+    create: async (...args: unknown[]) => {
+      const { normalizeSandboxClientCreateArgs } = await loadPeer(agentsSandboxPackage);
+      const { manifest, snapshot, options } = (normalizeSandboxClientCreateArgs as NormalizeArgs)(...args);
       checkManifest(manifest);
-      if (args.snapshot && args.snapshot.type !== "noop") {
+      if (snapshot && snapshot.type !== "noop") {
         throw refused("snapshots", "use a policy with session.persist, and pass the session itself");
+      }
+      if (Object.keys(options ?? {}).length > 0) {
+        throw refused(
+          `the options ${Object.keys(options ?? {}).join(", ")}`,
+          "leave them out: the policy has the limits",
+        );
       }
       const session = await source.session();
       try {
@@ -52,14 +59,24 @@ async function emptyManifest(): Promise<SandboxManifest> {
   return new (Manifest as new () => SandboxManifest)();
 }
 
+type NormalizeArgs = (...args: unknown[]) => {
+  readonly manifest: SandboxManifest;
+  readonly snapshot?: { readonly type?: string };
+  readonly options?: object;
+};
+
 /** A part of a manifest that the cell would not have must not look as if it had. */
-function checkManifest({ root, environment, users, groups }: SandboxManifest): void {
+function checkManifest({ root, environment, users, groups, extraPathGrants }: SandboxManifest): void {
   if (root !== "/workspace") throw refused(`the root ${root}`, "leave the root out: it is /workspace");
-  if (Object.keys(environment).length > 0)
-    throw refused("environment variables", "set them in the policy (kernel.env)");
-  if (users.length > 0 || groups.length > 0) throw refused("users and groups", "leave them out: a cell has one user");
+  if (Object.keys(environment).length > 0) {
+    throw refused("environment variables of a manifest", "set them in the policy (env)");
+  }
+  if (users.length > 0 || groups.length > 0) {
+    throw refused("users and groups", "a cell has one user: leave them out, and runAs of the agent too");
+  }
+  if (extraPathGrants.length > 0) throw refused("extraPathGrants", "mount the files in the policy (fs.mounts)");
 }
 
 function refused(what: string, hint: string): CodecellError {
-  return new CodecellError("not_supported", `a codecell sandbox does not support ${what} of a manifest`, { hint });
+  return new CodecellError("not_supported", `a codecell sandbox does not support ${what}`, { hint });
 }

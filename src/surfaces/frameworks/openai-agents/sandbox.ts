@@ -13,6 +13,7 @@ export interface SandboxManifest {
   readonly environment: object;
   readonly users: readonly unknown[];
   readonly groups: readonly unknown[];
+  readonly extraPathGrants: readonly unknown[];
 }
 
 /** A file or directory of a manifest. */
@@ -20,16 +21,22 @@ export interface SandboxEntry {
   readonly type: string;
   readonly content?: string | Uint8Array;
   readonly children?: Readonly<Record<string, SandboxEntry>>;
+  readonly permissions?: unknown;
+  readonly group?: unknown;
+}
+
+/** A user that the SDK asks for. A cell has one user, so any is refused. */
+interface AsUser {
+  runAs?: string;
 }
 
 /** A command, as the SDK passes it. */
-export interface ExecCommand {
+export interface ExecCommand extends AsUser {
   cmd: string;
   workdir?: string;
   shell?: string;
   tty?: boolean;
   maxOutputTokens?: number;
-  runAs?: string;
 }
 
 /** A sandbox session of the OpenAI Agents SDK: fits its interface `SandboxSession`. */
@@ -44,13 +51,13 @@ export interface OpenAiSandbox {
     exitCode: number | null;
   }>;
   execCommand(args: ExecCommand): Promise<string>;
-  createEditor(): OpenAiEditor;
-  viewImage(args: { path: string }): Promise<{ type: "image"; image: { data: string; mediaType: string } }>;
-  readFile(args: { path: string; maxBytes?: number }): Promise<Uint8Array>;
-  listDir(args: { path: string }): Promise<{ name: string; path: string; type: "file" | "dir" }[]>;
-  pathExists(path: string): Promise<boolean>;
-  directoryExists(path: string): Promise<boolean>;
-  materializeEntry(args: { path: string; entry: SandboxEntry }): Promise<void>;
+  createEditor(runAs?: string): OpenAiEditor;
+  viewImage(args: AsUser & { path: string }): Promise<{ type: "image"; image: { data: string; mediaType: string } }>;
+  readFile(args: AsUser & { path: string; maxBytes?: number }): Promise<Uint8Array>;
+  listDir(args: AsUser & { path: string }): Promise<{ name: string; path: string; type: "file" | "dir" }[]>;
+  pathExists(path: string, runAs?: string): Promise<boolean>;
+  directoryExists(path: string, runAs?: string): Promise<boolean>;
+  materializeEntry(args: AsUser & { path: string; entry: SandboxEntry }): Promise<void>;
   supportsPty(): boolean;
   close(): Promise<void>;
 }
@@ -62,6 +69,10 @@ const maxImageBytes = 10 * 2 ** 20;
 export function sandboxOver(session: CodeSession, manifest: SandboxManifest): OpenAiSandbox {
   const workspace = new Workspace(session);
   const materialize = async (path: string, entry: SandboxEntry): Promise<void> => {
+    if (entry.permissions !== undefined || entry.group !== undefined) {
+      const hint = "leave them out, and run chmod in the sandbox if you need it";
+      throw new CodecellError("not_supported", "a codecell sandbox has no permissions and groups of entries", { hint });
+    }
     if (entry.type === "file" && entry.content !== undefined) {
       const { content } = entry;
       return workspace.write(path, typeof content === "string" ? new TextEncoder().encode(content) : content);
@@ -70,10 +81,18 @@ export function sandboxOver(session: CodeSession, manifest: SandboxManifest): Op
       const hint = "upload the files with session.upload, or mount them in the policy (fs.mounts)";
       throw new CodecellError("not_supported", `a codecell sandbox has no entries of type ${entry.type}`, { hint });
     }
-    for (const [name, child] of Object.entries(entry.children ?? {})) await materialize(posix.join(path, name), child);
+    const children = Object.entries(entry.children ?? {});
+    for (const [name, child] of children) await materialize(posix.join(path, name), child);
+    if (children.length > 0) return;
+    const { exitCode, output, note } = await runCommand(
+      session,
+      `mkdir -p -- ${quoted(`./${workspace.relative(path)}`)}`,
+    );
+    if (exitCode !== 0) throw new CodecellError("file_refused", `${path} was not created: ${output}${note}`);
   };
   const execute = (args: ExecCommand) => runCommand(session, commandOf(args));
-  const kindOf = async (path: string) => {
+  const kindOf = async (path: string, runAs: string | undefined) => {
+    refuseUser(runAs);
     const { files } = await workspace.list(path);
     const relative = workspace.relative(path);
     if (files.some((file) => file.path === relative)) return "file";
@@ -95,18 +114,31 @@ export function sandboxOver(session: CodeSession, manifest: SandboxManifest): Op
         return `The command did not run.\n${toldError(Object(error).cause ?? error).message}`;
       }
     },
-    createEditor: () => sessionEditor(session),
-    viewImage: async ({ path }) => {
+    createEditor: (runAs) => {
+      refuseUser(runAs);
+      return sessionEditor(session);
+    },
+    viewImage: async ({ path, runAs }) => {
+      refuseUser(runAs);
       const data = await told(workspace.read(path, maxImageBytes));
       const mediaType = imageType(data);
       if (mediaType === undefined) throw new CodecellError("file_refused", `${path} is not a supported image`);
       return { type: "image", image: { data: Buffer.from(data).toString("base64"), mediaType } };
     },
-    readFile: ({ path, maxBytes }) => told(workspace.read(path, maxBytes)),
-    listDir: async ({ path }) => childrenOf(workspace, path, (await told(workspace.list(path))).files),
-    pathExists: async (path) => (await kindOf(path)) !== undefined,
-    directoryExists: async (path) => (await kindOf(path)) === "dir",
-    materializeEntry: ({ path, entry }) => told(materialize(path, entry)),
+    readFile: async ({ path, maxBytes, runAs }) => {
+      refuseUser(runAs);
+      return told(workspace.read(path, maxBytes));
+    },
+    listDir: async ({ path, runAs }) => {
+      refuseUser(runAs);
+      return childrenOf(workspace, path, (await told(workspace.list(path))).files);
+    },
+    pathExists: async (path, runAs) => (await kindOf(path, runAs)) !== undefined,
+    directoryExists: async (path, runAs) => (await kindOf(path, runAs)) === "dir",
+    materializeEntry: async ({ path, entry, runAs }) => {
+      refuseUser(runAs);
+      return told(materialize(path, entry));
+    },
     supportsPty: () => false,
     close: () => session.close({ forget: true }),
   };
@@ -115,11 +147,20 @@ export function sandboxOver(session: CodeSession, manifest: SandboxManifest): Op
 /** What a cell cannot do is refused, so that the model does not take something else for it. */
 function commandOf({ cmd, workdir, shell, tty, runAs }: ExecCommand): string {
   if (tty) throw unsupported("there is no terminal in this sandbox", "call again with tty=false");
-  if (runAs !== undefined) throw unsupported("a cell has one user", "leave runAs out");
+  refuseUser(runAs);
   if (shell !== undefined && !/^(?:\/usr)?(?:\/bin\/)?(?:ba)?sh$/.test(shell)) {
     throw unsupported(`the shell of this sandbox is bash, not ${shell.slice(0, 80)}`, "call again without shell");
   }
-  return workdir === undefined ? cmd : `cd -- '${workdir.replaceAll("'", "'\\''")}' || exit 1\n${cmd}`;
+  return workdir === undefined ? cmd : `cd -- ${quoted(workdir)} || exit 1\n${cmd}`;
+}
+
+function refuseUser(runAs: string | undefined): void {
+  if (runAs !== undefined) throw unsupported("a cell has one user", "remove runAs from the agent");
+}
+
+/** As one word of a shell command, whatever is in it. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 function unsupported(message: string, hint: string): CodecellError {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { LeftOut } from "../../artifacts/artifacts.ts";
+import type { LeftOut } from "../../artifacts/artifact.ts";
 import { fileNotes } from "./file-notes.ts";
 
 const done = { t: "done", id: 1, status: "ok", state: "kept", stdoutBytes: 0, stderrBytes: 0, notes: [] } as const;

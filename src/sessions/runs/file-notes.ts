@@ -1,4 +1,4 @@
-import type { LeftOut } from "../../artifacts/artifacts.ts";
+import type { LeftOut } from "../../artifacts/artifact.ts";
 import type { DoneMessage } from "../../kernel/messages.ts";
 import { quotedName } from "../../lib/quoted-name.ts";
 import { isObeyedByHost } from "../../policy/paths/deny.ts";

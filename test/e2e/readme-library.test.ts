@@ -4,21 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { processRunner } from "../../src/runners/process/runner.ts";
 import { root } from "./codecell-process.ts";
 
 const text = await readFile(join(root, "README.md"), "utf8");
-const [library = "", checkpoints = ""] = [...text.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map((match) => match[1] ?? "");
-await using runner = processRunner();
-const hasFork = (await runner.probe({ isPatient: true })).available;
+const [library = ""] = [...text.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map((match) => match[1] ?? "");
 
 describe("the README example", () => {
   test("of the library prints the output in its comments", async () => {
     expect(await output(library)).toBe("ok 16\n3\n5\n8\nerror list index out of range\n");
-  });
-
-  test.skipIf(!hasFork)("of checkpoints prints the output in its comments", async () => {
-    expect(await output(checkpoints)).toBe("10\n");
   });
 });
 

@@ -1,9 +1,11 @@
 """A session of the service: variables, files and programs that belong together."""
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import secrets
+import threading
 from typing import IO, Any, Callable, Dict, List, Mapping, Optional, Sequence, Union, cast
 
 from ..errors import CodecellError, Unreachable, bad_response
@@ -164,8 +166,21 @@ class AsyncSession:
         if stdin_stream:
             body["stdin_stream"] = True
         headers = {"idempotency-key": secrets.token_hex(16)}
-        request = Request("POST", self._path + "/runs", json=body, wait=wait, headers=headers)
-        return await self._transport.runtime.finish(self._started(request), AsyncRun.cancel_quietly)
+        sent = threading.Event()
+        request = Request("POST", self._path + "/runs", json=body, wait=wait, headers=headers, on_sent=sent.set)
+        try:
+            return await self._transport.runtime.finish(self._started(request), AsyncRun.cancel_quietly)
+        except KeyboardInterrupt:
+            # The service drops a start that waits for its turn when its caller leaves. Any other may have become a run.
+            if sent.is_set() and when_busy != "wait":
+                await self._cancel_start(request)
+            raise
+
+    async def _cancel_start(self, request: Request) -> None:
+        """Cancels the run of a start whose reply nobody read: the same key finds it."""
+        with contextlib.suppress(CodecellError):
+            if await self._capabilities.has_idempotent_starts():
+                await (await self._started(request)).cancel_quietly()
 
     async def _started(self, request: Request) -> AsyncRun:
         try:

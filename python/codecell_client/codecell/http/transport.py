@@ -7,7 +7,7 @@ import os
 import re
 import threading
 import time
-from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple
 from urllib.parse import quote, urlencode
 
 from ..errors import CodecellError, Unreachable, bad_response
@@ -41,6 +41,8 @@ class Request:
     retry: bool = False
     with_token: bool = True
     headers: Mapping[str, str] = dataclasses.field(default_factory=lambda: {})
+    # Called when the service may have got the request.
+    on_sent: Optional[Callable[[], None]] = None
 
     @property
     def is_replayable(self) -> bool:
@@ -178,6 +180,8 @@ class Transport:
         head = self._head(request, None if body is None else kind, length, is_stream=body is not None)
         connection = await self._take()
         try:
+            if request.on_sent is not None:
+                request.on_sent()
             await connection.send(head, body, length is None, patience)
             return connection, await connection.receive(patience)
         except OSError as error:

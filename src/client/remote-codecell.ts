@@ -113,7 +113,10 @@ export class RemoteCodecell implements AsyncDisposable {
     return this.#audit(query, undefined);
   }
 
-  /** Events of the audit, and new ones as they are written, until the loop is left or the signal aborts. */
+  /**
+   * Events of the audit, and new ones within a second, until the loop is left or the signal aborts. Asks for pages: their cursor
+   * continues after a lost connection without gaps, and the service's stream has none.
+   */
   async *followAudit(query: AuditQuery & { readonly signal?: AbortSignal } = {}): AsyncGenerator<RemoteAuditEvent> {
     const { signal, ...filter } = query;
     using stop = new JoinedSignal(signal, this.#transport.closed);
@@ -163,7 +166,12 @@ export class RemoteCodecell implements AsyncDisposable {
     if (this.#transport.closed.aborted) stop();
     this.#transport.closed.addEventListener("abort", stop, { once: true });
     const request = { method: "GET", path: url.pathname } as const;
-    const file = await openDownload(anonymous, request, { start: 0, end: undefined }, "the file of the link");
+    const file = await openDownload(anonymous, request, { start: 0, end: undefined }, "the file of the link").catch(
+      (error: unknown) => {
+        this.#transport.closed.removeEventListener("abort", stop);
+        throw error;
+      },
+    );
     return {
       ...file,
       [Symbol.asyncDispose]: async () => {

@@ -130,9 +130,14 @@ def find_command(command: Command) -> List[str]:
     return checked(list(command))
 
 
-def checkout_command() -> List[str]:
-    launcher = Path(__file__).resolve().parents[4] / "bin" / "codecell.js"
-    if launcher.is_file() and (launcher.parent.parent / "python" / "codecell_client").is_dir() and shutil.which("node"):
+def checkout_command(module: Path = Path(__file__)) -> List[str]:
+    """The command of a checkout that contains this package."""
+    root = module.resolve().parents[4]
+    launcher = root / "bin" / "codecell.js"
+    if launcher.is_file() and (root / "python" / "codecell_client").is_dir() and shutil.which("node"):
+        if not (root / "dist" / "bundled").is_dir():
+            hint = "run `npm ci && npm run build` in %s" % root
+            raise CodecellError("command_missing", "this checkout of codecell is not built", hint=hint)
         return ["node", str(launcher)]
     raise CodecellError("command_missing", "the command `codecell` was not found", hint=HINT)
 

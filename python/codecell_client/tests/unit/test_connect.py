@@ -2,12 +2,16 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 import unittest
+from pathlib import Path
 from unittest import mock
 
 import codecell
 from codecell.http.address import parse_address
 from codecell.http.proxy import proxy_for
+from codecell.local.server import checkout_command
 
 from .scripted_server import TOKEN, ScriptedServer, failure, with_body
 
@@ -65,6 +69,18 @@ class ConnectTest(unittest.TestCase):
             self.assertEqual(getattr(error, "code", None), "command_missing")
             self.assertIn("CODECELL_COMMAND", str(error))
         self.assertEqual(getattr(failure(lambda: codecell.connect(token=TOKEN)), "code", None), "usage")
+
+    @unittest.skipUnless(shutil.which("node"), "needs Node")
+    def test_a_checkout_that_is_not_built_is_an_error_with_the_command_that_builds_it(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            root = Path(directory).resolve()
+            module = root / "python/codecell_client/codecell/local/server.py"
+            module.parent.mkdir(parents=True)
+            (root / "bin").mkdir()
+            (root / "bin/codecell.js").touch()
+            self.assertIn("npm run build", str(failure(lambda: checkout_command(module))))
+            (root / "dist/bundled").mkdir(parents=True)
+            self.assertEqual(checkout_command(module), ["node", str(root / "bin/codecell.js")])
 
     def test_a_command_that_does_not_serve_is_an_error_with_what_it_said(self) -> None:
         error = failure(lambda: codecell.connect(command=["sh", "-c", "echo broken >&2; exit 3"]))

@@ -10,6 +10,13 @@ export const launcher = join(root, "bin", "codecell.js");
 
 assertBuilt();
 
+declare module "vitest" {
+  export interface ProvidedContext {
+    /** directory for the state directories of commands that tests start */
+    stateHomes: string;
+  }
+}
+
 /**
  * The commands' state directory, so that tests do not use the developer's home directory. All files of a worker share it, and
  * test/support/state-homes.ts removes it.

@@ -3,13 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 
-declare module "vitest" {
-  export interface ProvidedContext {
-    /** directory for the state directories of commands that tests start */
-    stateHomes: string;
-  }
-}
-
 /** A worker runs many files and is killed in the end, so only this process can remove what its files share. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const directory = await mkdtemp(join(tmpdir(), "cc-states-"));

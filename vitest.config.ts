@@ -11,6 +11,7 @@ const cores = availableParallelism();
 const shared = { isolate: false };
 /** One pass of each runner's contract: what `npm test` asks of real runtimes. */
 const contracts = ["test/contract/{process,srt,wasm}.test.ts"];
+const stateHomes = "test/support/state-homes.ts";
 /** They start a Docker of their own, with an image made of this machine's Python, to end or stop it. */
 const ownDocker = ["test/containers/{faults,sessions}.test.ts"];
 
@@ -45,6 +46,7 @@ export default defineConfig({
           name: "runtime",
           include: ["test/{contract,parity,escape,fault,e2e,cpython}/**/*.test.ts", ...ownDocker],
           exclude: contracts,
+          globalSetup: stateHomes,
           ...shared,
           ...patience,
           testTimeout: 180_000,
@@ -56,7 +58,7 @@ export default defineConfig({
           name: "containers",
           include: ["test/containers/**/*.test.ts"],
           exclude: ownDocker,
-          globalSetup: "test/containers/setup.ts",
+          globalSetup: [stateHomes, "test/containers/setup.ts"],
           maxWorkers: 1,
           ...shared,
           ...patience,

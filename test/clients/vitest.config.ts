@@ -22,7 +22,7 @@ export default defineConfig({
     root: import.meta.dirname,
     include: ["*.test.ts"],
     maxWorkers: availableParallelism(), // the default leaves one core idle
-    globalSetup: "check-installed.ts",
+    globalSetup: ["check-installed.ts", "../support/state-homes.ts"],
     testTimeout: 180_000,
     hookTimeout: 180_000,
   },

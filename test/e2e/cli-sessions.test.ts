@@ -2,6 +2,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { copyWasmRuntime } from "../support/wasm-runtime.ts";
 import { availableRunners, CodecellProcess, codecell, type Finished, launcher, living } from "./codecell-process.ts";
 
 const runners = await availableRunners();
@@ -10,7 +11,9 @@ let env: Record<string, string>;
 beforeAll(async () => {
   cwd = await mkdtemp(join(tmpdir(), "codecell-e2e-"));
   await chmod(cwd, 0o711); // under root, the cell runs as another user
-  env = { XDG_STATE_HOME: join(cwd, "state") };
+  const state = join(cwd, "state");
+  env = { XDG_STATE_HOME: state };
+  await copyWasmRuntime(state);
 });
 afterAll(() => rm(cwd, { recursive: true }));
 
@@ -140,6 +143,7 @@ describe.skipIf(!runners.includes("process"))("codecell run --session in the pro
         size: 4,
         mime_type: "text/csv; charset=utf-8",
         sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+        modified_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
       },
     ]);
     expect(object.session_id).toBe("json");

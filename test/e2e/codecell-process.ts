@@ -1,18 +1,28 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll } from "vitest";
+import { inject } from "vitest";
+import { copyWasmRuntime } from "../support/wasm-runtime.ts";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 export const launcher = join(root, "bin", "codecell.js");
 
 assertBuilt();
 
-/** The commands' state directory, so that tests do not use the developer's home directory. */
-export const stateHome = mkdtempSync(join(tmpdir(), "codecell-state-"));
-afterAll(() => rmSync(stateHome, { recursive: true, force: true }));
+declare module "vitest" {
+  export interface ProvidedContext {
+    /** directory for the state directories of commands that tests start */
+    stateHomes: string;
+  }
+}
+
+/**
+ * The commands' state directory, so that tests do not use the developer's home directory. All files of a worker share it, and
+ * test/support/state-homes.ts removes it.
+ */
+export const stateHome = mkdtempSync(join(inject("stateHomes"), "w-"));
+await copyWasmRuntime(stateHome);
 
 export interface Finished {
   readonly code: number | null;
@@ -104,7 +114,14 @@ export function codecell(argv: readonly string[], options: StartOptions = {}): P
 const elsewhere = ["container", "gvisor", "kata", "podman", "srt"];
 
 /** Runners that `doctor` finds here; one that REQUIRE_RUNNERS names must be among them. */
-export async function availableRunners(): Promise<string[]> {
+export function availableRunners(): Promise<string[]> {
+  found ??= findRunners(); // once for all files: each question takes a third of a second of CPU time
+  return found;
+}
+
+let found: Promise<string[]> | undefined;
+
+async function findRunners(): Promise<string[]> {
   const { stdout } = await codecell(["doctor", "--json"]);
   const { runners } = JSON.parse(stdout) as { runners: { name: string; available: boolean; reason?: string }[] };
   const isHere = ({ name, available }: { name: string; available: boolean }) => available && !elsewhere.includes(name);

@@ -3,6 +3,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { copyWasmRuntime } from "./wasm-runtime.ts";
 
 /** A block of shell commands that a reader pastes, and what it prints. */
 export interface Step {
@@ -42,7 +43,7 @@ export async function readersShell(env: Readonly<Record<string, string>> = {}) {
   const bin = join(top, "bin");
   const cwd = join(top, "tour");
   await chmod(top, 0o711); // under root, cells run as another user
-  await Promise.all([mkdir(bin), mkdir(cwd)]);
+  await Promise.all([mkdir(bin), mkdir(cwd), copyWasmRuntime(join(top, "state"))]);
   const command = `#!/bin/sh\nexec "${process.execPath}" "${join(root, "bin", "codecell.js")}" "$@"\n`;
   await writeFile(join(bin, "codecell"), command, { mode: 0o755 });
   const path = `${bin}:${env.PATH ?? process.env.PATH}`;

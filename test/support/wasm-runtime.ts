@@ -1,0 +1,29 @@
+import { cp } from "node:fs/promises";
+import { basename, join } from "node:path";
+import process from "node:process";
+import { silentLogger } from "../../src/lib/log/logger.ts";
+import { findPackageFiles } from "../../src/runners/wasm/package-files.ts";
+import { defaultRuntimeRoot, prepareRuntimeDirectory } from "../../src/runners/wasm/runtime-directory.ts";
+import { ensureWarmFiles } from "../../src/runners/wasm/warm-files.ts";
+
+let prepared: Promise<string | undefined> | undefined;
+
+/**
+ * Copies the prepared WASM runtime into a new state directory (an `XDG_STATE_HOME`). The first command there would prepare
+ * another one, with four seconds of CPU time.
+ */
+export async function copyWasmRuntime(stateHome: string): Promise<void> {
+  prepared ??= prepare();
+  const runtime = await prepared;
+  if (runtime === undefined) return;
+  const root = defaultRuntimeRoot({ XDG_STATE_HOME: stateHome });
+  await cp(runtime, join(root, basename(runtime)), { recursive: true });
+}
+
+/** The one that tests in this process use. */
+async function prepare(): Promise<string | undefined> {
+  const files = findPackageFiles();
+  if ("missing" in files) return undefined;
+  const runtime = await prepareRuntimeDirectory(defaultRuntimeRoot({}), files);
+  return (await ensureWarmFiles(runtime, process.execPath, silentLogger)) ? runtime : undefined;
+}

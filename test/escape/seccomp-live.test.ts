@@ -15,7 +15,7 @@ const skipReason = arch
   : `no filter for ${process.arch}`;
 if (skipReason && (process.env.REQUIRE_RUNNERS ?? "").split(",").includes("process")) throw new Error(skipReason);
 
-const { EPERM, ENOSYS, EAFNOSUPPORT, EPROTONOSUPPORT } = constants.errno;
+const { EPERM, ENOSYS, EAFNOSUPPORT, EOPNOTSUPP, EPROTONOSUPPORT } = constants.errno;
 const ESOCKTNOSUPPORT = 94;
 
 /** A system call, its arguments and the resulting errno; 0: it succeeds. */
@@ -51,6 +51,8 @@ const attacks: readonly Call[] = [
   ["setpriority", [0, 1, 19], EPERM],
   ["sched_setaffinity", [1, 8, 0], EPERM],
   ["memfd_create", [0, 0], ENOSYS],
+  ["fallocate", [-1, 0, 0, 1], EOPNOTSUPP],
+  ["ioctl", [0, 0x40305828, 0], EOPNOTSUPP],
 ];
 
 /** The Linux kernel may refuse these also without the filter: no privilege, or no such module. */

@@ -1,6 +1,7 @@
 import { formatSize } from "../../policy/format-units.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rules.ts";
+import { measuredDirectory, uncountedMounts } from "../disk-rule.ts";
 import { networkRules } from "../network-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
 import { onlyVariables, supervisedRules } from "../supervised-rules.ts";
@@ -79,10 +80,9 @@ const table: AnswerTable<ContainerFacts> = {
         )
       : byOs(`pids limit of the container, cgroup v${engine.cgroupVersion}, ${own}`);
   },
-  "proc.disk": ({ fs }, facts) => {
-    if (fs.workspace || facts.hasSessionDirectory)
-      return { by: "host watchdog", how: "measures the directory while code runs; RLIMIT_FSIZE for each file" };
-    return byOs("size limit of the tmpfs");
+  "proc.disk": (policy, facts) => {
+    if (policy.fs.workspace || facts.hasSessionDirectory) return measuredDirectory(policy, { seesDeleted: false });
+    return byOs(`size limit of the tmpfs${uncountedMounts(policy)}`);
   },
   env: (policy) => bySupervisor(`the interpreter's environment has ${onlyVariables(policy)}`),
   ...supervisedRules,

@@ -1,14 +1,15 @@
-import { lstat, opendir } from "node:fs/promises";
-import { join } from "node:path";
 import { CodecellError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/log/logger.ts";
 import { formatSize } from "../../policy/format-units.ts";
 import type { Cell, CellDisk, DiskFinding } from "../runner.ts";
+import type { DeletedFiles } from "./deleted-files.ts";
+import { directorySize, usedSpace } from "./directory-size.ts";
+import { HiddenFiles } from "./hidden-files.ts";
 
-const shortestPauseMs = 250;
-const walkShare = 20;
-/** Size that is counted for an empty file. It has no blocks, but millions of them use up the disk's inodes. */
-const leastBytes = 512;
+const tickMs = 250;
+/** The pause is this many times as long as the last measurement took, but at most `longestPauseMs`. */
+const pauseShare = 20;
+const longestPauseMs = { withTripwire: 5_000, without: 1_000 };
 /** A workspace over its limit by less than this, or less than the limit itself, stays writable, so that code can delete files. */
 const leastExcessBytes = 256 * 2 ** 20;
 /** After a run, a directory that takes longer to measure is left to the timer: a result does not wait for it. */
@@ -22,7 +23,8 @@ export interface WatchedCell extends Pick<Cell, "id" | "exited"> {
 
 /**
  * Watches the size of a cell's host directory. A bind mount has no size limit, so this measures the directory repeatedly.
- * The pause is at least 20 times as long as the last measurement took.
+ * Every 250 ms it also asks how much of the file system is used. That costs next to nothing however many files there are, so
+ * many small files cannot delay the next measurement of a cell that writes much.
  *
  * A directory that is over the limit before the cell starts is tolerated at its size: only growth ends the cell. Otherwise
  * nobody could start the session to delete files. Far over the limit the cell gets it read-only. That stops an attack:
@@ -35,23 +37,35 @@ export class DiskWatch implements CellDisk {
   /** at what size the cell is ended: the limit, or what the directory holds beyond it */
   #toleratedBytes: number;
   #isReadOnly = false;
+  readonly #hidden: HiddenFiles;
   #walkMs = 0;
+  /** when the last look ended, and how long it took */
+  #looked = { atMs: 0, tookMs: 0 };
   #cell: WatchedCell | undefined;
   #timer: NodeJS.Timeout | undefined;
   /** the cell has exited or is being ended, for the reason if the watch did it */
   #end: { readonly reason: CodecellError | undefined } | undefined;
 
-  private constructor(directory: string, limitBytes: number, logger: Logger) {
+  private constructor(directory: string, limitBytes: number, logger: Logger, hidden: HiddenFiles) {
     this.#directory = directory;
+    this.#hidden = hidden;
     this.#limitBytes = limitBytes;
     this.#toleratedBytes = limitBytes;
     this.#logger = logger;
   }
 
-  /** Measures the directory before its cell starts. */
-  static async open(directory: string, limitBytes: number, logger: Logger): Promise<DiskWatch> {
-    const watch = new DiskWatch(directory, limitBytes, logger);
+  /** Measures the directory before its cell starts. `countDeleted` counts the deleted files that the cell still holds open. */
+  static async open(
+    directory: string,
+    limitBytes: number,
+    logger: Logger,
+    countDeleted?: () => Promise<DeletedFiles>,
+  ): Promise<DiskWatch> {
+    const hidden = new HiddenFiles(() => usedSpace(directory), countDeleted);
+    const watch = new DiskWatch(directory, limitBytes, logger, hidden);
+    await hidden.look();
     const size = await watch.#measure(watch.#writableBytes);
+    hidden.begin(size);
     watch.#toleratedBytes = Math.max(limitBytes, size);
     watch.#isReadOnly = size > watch.#writableBytes;
     return watch;
@@ -69,7 +83,8 @@ export class DiskWatch implements CellDisk {
       this.#end ??= { reason: undefined };
       clearTimeout(this.#timer);
     });
-    if (!this.#isReadOnly) void this.#look(); // nothing grows in a read-only directory
+    this.#looked = { atMs: performance.now(), tookMs: this.#walkMs }; // it was measured before the cell started
+    if (!this.#isReadOnly) this.#wait(); // nothing grows in a read-only directory
   }
 
   async leftBytes(): Promise<number> {
@@ -100,7 +115,7 @@ export class DiskWatch implements CellDisk {
 
   /** No code runs now: what the run wrote beyond the limit stays, once, and is the most that is tolerated from here on. */
   async #settle(): Promise<void> {
-    const size = await this.#measure(this.#isReadOnly ? this.#limitBytes : this.#writableBytes);
+    const size = await this.#measureAll(this.#isReadOnly ? this.#limitBytes : this.#writableBytes);
     if (this.#end) return;
     if (this.#isReadOnly) {
       if (size <= this.#limitBytes)
@@ -113,12 +128,30 @@ export class DiskWatch implements CellDisk {
   }
 
   async #look(): Promise<void> {
-    const size = await this.#measure(this.#toleratedBytes);
+    const began = performance.now();
+    const size = await this.#measureAll(this.#toleratedBytes);
     if (this.#end) return;
     if (size > this.#toleratedBytes) return this.#endForSize();
     this.#toleratedBytes = Math.max(this.#limitBytes, size);
-    this.#timer = setTimeout(() => void this.#look(), Math.max(shortestPauseMs, this.#walkMs * walkShare));
+    const atMs = performance.now();
+    this.#looked = { atMs, tookMs: atMs - began };
+    this.#wait();
+  }
+
+  #wait(): void {
+    this.#timer = setTimeout(() => void this.#tick(), tickMs);
     this.#timer.unref();
+  }
+
+  async #tick(): Promise<void> {
+    const isTripped = await this.#hidden.hasGrown(this.#toleratedBytes);
+    if (this.#end) return;
+    const { atMs, tookMs } = this.#looked;
+    const longestMs = longestPauseMs[this.#hidden.hasTripwire ? "withTripwire" : "without"];
+    // Other programs use up space too: half of the time at most is spent on looking.
+    const pauseMs = isTripped ? tookMs : Math.min(tookMs * pauseShare, longestMs);
+    if (performance.now() - atMs >= pauseMs) await this.#look();
+    else this.#wait();
   }
 
   #endForSize(): Promise<void> {
@@ -139,6 +172,13 @@ export class DiskWatch implements CellDisk {
     await this.#cell?.endFor(reason);
   }
 
+  /** The files in the directory, and those that have no name there any more. */
+  async #measureAll(enoughBytes: number): Promise<number> {
+    await this.#hidden.look();
+    const named = await this.#measure(enoughBytes);
+    return named > enoughBytes ? named : named + (await this.#hidden.bytes(named, enoughBytes));
+  }
+
   async #measure(enoughBytes: number): Promise<number> {
     const began = performance.now();
     const size = await directorySize(this.#directory, enoughBytes);
@@ -148,31 +188,3 @@ export class DiskWatch implements CellDisk {
 }
 
 const nothing: DiskFinding = { isEnded: false, notes: [] };
-
-/** Allocated bytes in a directory tree. Stops counting at the limit. Symlinks are not followed. */
-async function directorySize(root: string, limitBytes: number): Promise<number> {
-  let total = 0;
-  const waiting = [root];
-  for (let path = waiting.pop(); path !== undefined && total <= limitBytes; path = waiting.pop()) {
-    try {
-      for await (const entry of await opendir(path)) {
-        const full = join(path, entry.name);
-        if (entry.isDirectory()) waiting.push(full);
-        total += await lstat(full).then(({ blocks }) => Math.max(leastBytes, blocks * 512), unseenBytes);
-        if (total > limitBytes) break;
-      }
-    } catch (error) {
-      total += unseenBytes(error);
-    }
-  }
-  return total;
-}
-
-/**
- * The size of an entry that cannot be read. It counts as nothing, unless its path is too long: a program can reach it
- * directory by directory and hide files there, so this counts as over the limit.
- */
-function unseenBytes(error: unknown): number {
-  const isTooDeep = error instanceof Error && "code" in error && error.code === "ENAMETOOLONG";
-  return isTooDeep ? Number.POSITIVE_INFINITY : 0;
-}

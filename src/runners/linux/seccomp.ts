@@ -39,7 +39,14 @@ export const verdict = {
   errno: (code: number): number => 0x00050000 | code,
 } as const;
 
-export const errno = { EPERM: 1, ENOSYS: 38, EPROTONOSUPPORT: 93, ESOCKTNOSUPPORT: 94, EAFNOSUPPORT: 97 } as const;
+export const errno = {
+  EPERM: 1,
+  ENOSYS: 38,
+  EPROTONOSUPPORT: 93,
+  ESOCKTNOSUPPORT: 94,
+  EOPNOTSUPP: 95,
+  EAFNOSUPPORT: 97,
+} as const;
 
 export const auditArch = { x64: 0xc000003e, arm64: 0xc00000b7 } as const satisfies Record<FilterArch, number>;
 
@@ -53,6 +60,8 @@ const terminalTricks = [
   0x541c, // TIOCLINUX pastes into a console
   0x5423, // TIOCSETD loads line disciplines
 ];
+/** They do what fallocate does: FS_IOC_RESVSP, FS_IOC_RESVSP64, FS_IOC_ZERO_RANGE. */
+const reservations = [0x40305828, 0x4030582a, 0x40305839];
 /** These make the Linux kernel send any signal to any process, which would bypass the kill guard of parked copies. */
 const signalsByDescriptor = {
   fcntl: [8, 10, 15], // F_SETOWN, F_SETSIG, F_SETOWN_EX
@@ -79,6 +88,8 @@ export function seccompFilter(options: SeccompOptions): Buffer {
     ...(inSetup ? [] : on("unshare", unshareRule)),
     ...on("ioctl", ioctlRule),
     ...on("fcntl", fcntlRule),
+    // takes up gigabytes in a millisecond, before the watch of proc.disk can notice; libc writes zeros instead
+    ...on("fallocate", deny("EOPNOTSUPP")),
     ...on("socket", socketRule),
     ...on("socketpair", [...load(argumentLow(0)), ...ifEqual([socketFamily.unix], allow), ...deny("EAFNOSUPPORT")]),
     ...on("personality", [...load(argumentLow(0)), ...ifEqual([0, 0xffffffff], allow), ...deny("EPERM")]),
@@ -120,6 +131,7 @@ const unshareRule = [...load(argumentLow(0)), ...ifAnyBit(namespaceFlags | newTi
 const ioctlRule = [
   ...load(argumentLow(1)),
   ...ifEqual([...terminalTricks, ...signalsByDescriptor.ioctl], deny("EPERM")),
+  ...ifEqual(reservations, deny("EOPNOTSUPP")),
   ...allow,
 ];
 

@@ -20,6 +20,7 @@ const table = {
   create_module: [174, null],
   delete_module: [176, 106],
   execve: [59, 221],
+  fallocate: [285, 47],
   fanotify_init: [300, 262],
   fanotify_mark: [301, 263],
   fcntl: [72, 25],

@@ -15,6 +15,7 @@ import { findProcMasks, type ProcMasks } from "./proc-masks.ts";
 import type { Layout, ProcessFacts } from "./process-facts.ts";
 import { hostCpus } from "./process-facts.ts";
 import type { RememberedTrial } from "./remembered-trial.ts";
+import { seesDescriptors } from "./sees-descriptors.ts";
 
 /** What one host process sets up once for all its cells. */
 export interface Host extends ConstantFiles {
@@ -79,6 +80,7 @@ export async function openHost(
       layout: options.layout ?? (probe.layouts.template ? "template" : "direct"),
       cgroups,
       cpus: hostCpus(),
+      seesDescriptors: seesDescriptors(),
     },
   };
 }

@@ -1,6 +1,7 @@
 import { formatSize } from "../../policy/format-units.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { type Answer, type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rules.ts";
+import { measuredDirectory, uncountedMounts } from "../disk-rule.ts";
 import { networkRules } from "../network-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
 import { onlyVariables, supervisedRules } from "../supervised-rules.ts";
@@ -43,10 +44,11 @@ const table: AnswerTable<PlanFacts> = {
           `${group(facts, "pids", "pids.max", "pids.max")}, together with ${kernelProcesses} for codecell's own processes`,
         )
       : byOs("RLIMIT_NPROC in the cell's own user namespace"),
-  "proc.disk": ({ fs }, facts) => {
-    if (fs.workspace || facts.hasSessionDirectory)
-      return { by: "host watchdog", how: "measures the directory while code runs; RLIMIT_FSIZE for each file" };
-    return byOs(facts.layout === "template" ? "size and inode limit of the tmpfs" : "size limit of the tmpfs");
+  "proc.disk": (policy, facts) => {
+    if (policy.fs.workspace || facts.hasSessionDirectory)
+      return measuredDirectory(policy, { seesDeleted: facts.seesDescriptors });
+    const what = facts.layout === "template" ? "size and inode limit of the tmpfs" : "size limit of the tmpfs";
+    return byOs(what + uncountedMounts(policy));
   },
   env: (policy) => byOs(`the environment has ${onlyVariables(policy)}`),
   ...supervisedRules,

@@ -11,6 +11,8 @@ export interface ProcessFacts {
   readonly layout: Layout;
   readonly cgroups: CgroupSupport;
   readonly cpus: number;
+  /** codecell can look at the open files of cells */
+  readonly seesDescriptors: boolean;
 }
 
 export function hostCpus(): number {

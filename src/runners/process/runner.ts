@@ -8,6 +8,7 @@ import { ChannelCell, noUsage } from "../channel-cell.ts";
 import { enforcedReceipt } from "../enforced-receipt.ts";
 import { chooseCellUid } from "../linux/cell-user.ts";
 import { removeDeadHosts } from "../linux/dead-hosts.ts";
+import { countDeletedFiles } from "../linux/deleted-files.ts";
 import { DiskWatch } from "../linux/disk-watch.ts";
 import { namespaceGuarantees } from "../linux/guarantees.ts";
 import { hostArch, noFilterHere } from "../linux/host-arch.ts";
@@ -142,7 +143,7 @@ class ProcessRunner implements SandboxRunner {
     const python = await this.#python(spec.policy.kernel.python);
     const setup = kernelSetup(spec.policy, host.facts, python, host.root.certificates !== undefined);
     const directory = spec.policy.fs.workspace ?? ownDirectory(spec);
-    const disk = directory ? await DiskWatch.open(directory, spec.policy.proc.diskBytes, this.#logger) : undefined;
+    const disk = directory ? await this.#watchDisk(directory, spec.policy, host) : undefined;
     const isReadOnly = disk?.isReadOnly === true;
     await using cleanup = new Cleanup();
     const jail =
@@ -166,6 +167,12 @@ class ProcessRunner implements SandboxRunner {
         void cgroup?.kill();
       },
     });
+  }
+
+  #watchDisk(directory: string, { proc }: Policy, { facts }: Host): Promise<DiskWatch> {
+    // not kernel.python: a policy does not choose what runs outside of cells
+    const countDeleted = async () => countDeletedFiles(directory, (await this.#python(undefined)).executable);
+    return DiskWatch.open(directory, proc.diskBytes, this.#logger, facts.seesDescriptors ? countDeleted : undefined);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,6 +1,7 @@
 import { formatSize } from "../../policy/format-units.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rules.ts";
+import { measuredDirectory } from "../disk-rule.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
 import { onlyVariables, supervisedRules } from "../supervised-rules.ts";
 import { srtVersion } from "./package.ts";
@@ -76,10 +77,8 @@ const answers: AnswerTable<undefined> = {
         `together with ${formatSize(proc.diskBytes)} for files in memory`,
     ),
   "proc.pids": () => byOs("RLIMIT_NPROC in the cell's own user namespace"),
-  "proc.disk": () => ({
-    by: "host watchdog",
-    how: "measures the directory while code runs; RLIMIT_FSIZE for each file; files in memory elsewhere by the supervisor",
-  }),
+  "proc.disk": (policy) =>
+    measuredDirectory(policy, { seesDeleted: false }, "; files in memory elsewhere by the supervisor"),
   env: (policy) =>
     bySupervisor(
       `the interpreter's environment has ${onlyVariables(policy, ["PATH", "HOME", "LANG", "TMPDIR"])}; ` +

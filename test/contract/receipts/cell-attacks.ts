@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { compareIsolation, isolationLevels } from "../../../src/policy/isolation.ts";
@@ -373,7 +374,7 @@ print(json.dumps(count))`;
 };
 
 /** One file over the limit fails; many small ones end the run, and the result says why. */
-export function diskWatched({ elsewhere }: { elsewhere: boolean }): Attack {
+export function diskWatched({ deleted = false, elsewhere = false }): Attack {
   return async ({ fresh, policy }) => {
     const limit = policy.proc.diskBytes;
     const session = await fresh();
@@ -385,10 +386,41 @@ export function diskWatched({ elsewhere }: { elsewhere: boolean }): Attack {
     const many = await failing(session, parts(""));
     expect(many.notes.join()).toContain("proc.disk");
     await session.close();
+    if (deleted) {
+      const hiding = await fresh();
+      const unnamed = `import os, time
+for _ in range(8): os.write(os.open(".", os.O_TMPFILE | os.O_RDWR), bytes(${limit} // 4))
+time.sleep(15)`;
+      expect((await failing(hiding, unnamed)).notes.join()).toContain("proc.disk");
+      await hiding.close();
+    }
     if (!elsewhere) return;
     const second = await fresh();
     expect(await failing(second, parts("/tmp/"))).toMatchObject({ status: "out_of_memory" });
     await second.close();
+  };
+}
+
+/** The same attack, and one that shows what the row says of writable mounts. Leaves no files in directories of the host. */
+export function alsoUncounted(attack: Attack): Attack {
+  return async (attacked) => {
+    const { fresh, policy } = attacked;
+    const target = policy.fs.mounts.find(({ mode }) => mode !== "ro")?.target ?? "";
+    const session = await fresh();
+    const code = `
+import time
+paths = [os.path.join(${pythonText(target)}, f"part-{n}") for n in range(4)]
+for path in paths:
+    with open(path, "wb") as file: file.write(bytes(${policy.proc.diskBytes} // 2))
+time.sleep(1)
+for path in paths: os.remove(path)
+print(json.dumps(len(paths)))`;
+    expect(await printed(session, code)).toBe(4);
+    await session.close();
+    await attack(attacked);
+    const { workspace } = policy.fs;
+    if (workspace === undefined) return;
+    for (const name of await readdir(workspace)) if (/^(part-|big)/.test(name)) await rm(join(workspace, name));
   };
 }
 

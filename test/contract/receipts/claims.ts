@@ -1,4 +1,4 @@
-import { type ClaimTable, claim } from "./attacked.ts";
+import { type Attack, type ClaimTable, claim } from "./attacked.ts";
 import * as cell from "./cell-attacks.ts";
 import * as host from "./host-attacks.ts";
 import * as calls from "./host-call-attacks.ts";
@@ -218,15 +218,30 @@ export const claims: ClaimTable = {
     claim("runtime", "counted in the virtual file system; no open file is a descriptor of the host", cell.filesCounted),
   ],
   "proc.disk": [
-    ...["", "; files in memory elsewhere by the supervisor"].map((rest) =>
-      claim(
-        "host watchdog",
-        `measures the directory while code runs; RLIMIT_FSIZE for each file${rest}`,
-        cell.diskWatched({ elsewhere: rest !== "" }),
-      ),
-    ),
-    claim("os", "size limit of the tmpfs", cell.tmpfsFull({ countsFiles: false })),
-    claim("os", "size and inode limit of the tmpfs", cell.tmpfsFull({ countsFiles: true })),
+    ...(
+      [
+        ["", (attack: Attack) => attack],
+        ["; files in writable mounts are not counted", cell.alsoUncounted],
+      ] as const
+    ).flatMap(([mounts, attackedToo]) => {
+      const [each, noDeleted] = ["RLIMIT_FSIZE for each file", "but not deleted files that are still open"];
+      return [
+        claim(
+          "host watchdog",
+          `measures the directory, and deleted files that are still open, while code runs; ${each}${mounts}`,
+          attackedToo(cell.diskWatched({ deleted: true })),
+        ),
+        ...["", "; files in memory elsewhere by the supervisor"].map((rest) =>
+          claim(
+            "host watchdog",
+            `measures the directory while code runs, ${noDeleted}; ${each}${rest}${mounts}`,
+            attackedToo(cell.diskWatched({ elsewhere: rest !== "" })),
+          ),
+        ),
+        claim("os", `size limit of the tmpfs${mounts}`, attackedToo(cell.tmpfsFull({ countsFiles: false }))),
+        claim("os", `size and inode limit of the tmpfs${mounts}`, attackedToo(cell.tmpfsFull({ countsFiles: true }))),
+      ];
+    }),
     claim("runtime", "quota in the virtual file system; files live in memory, under the memory limits", cell.diskQuota),
   ],
   "proc.output": [

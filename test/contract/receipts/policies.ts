@@ -207,7 +207,7 @@ function hostDirectories({ directories, takesPython }: RunnerKind): AttackedPoli
   return {
     title: "directories of the host",
     input: (place) => ({
-      proc: patient,
+      proc: { ...patient, disk: "8MiB" },
       fs: {
         ...{ workspace: place.path("work"), mounts: mounts(place), deny: ["*.classified"] },
         ...(isMapped ? { deps: place.path("deps") } : {}),
@@ -219,6 +219,7 @@ function hostDirectories({ directories, takesPython }: RunnerKind): AttackedPoli
       "fs.mounts": mounts(place)
         .map(({ source, target, mode }) => `${source} → ${target} (${mode})`)
         .join(", "),
+      "proc.disk": "8MiB",
       "fs.deny": `built-in (${builtinDeny.length}), *.classified`,
       ...(isMapped ? { "fs.deps": place.path("deps") } : {}),
       ...(takesPython ? { "kernel.python": python } : {}),

@@ -1,0 +1,73 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { DeletedFiles } from "./deleted-files.ts";
+import { HiddenFiles } from "./hidden-files.ts";
+
+const limit = 1000 * 2 ** 20;
+
+describe("HiddenFiles", () => {
+  let used: number;
+  let counts: number;
+  let answer: DeletedFiles;
+  let hidden: HiddenFiles;
+  beforeEach(async () => {
+    used = 5 * limit;
+    counts = 0;
+    answer = { bytes: 0, isComplete: true };
+    hidden = new HiddenFiles(
+      async () => ({ bytes: used, isPrompt: true }),
+      async () => {
+        counts++;
+        return answer;
+      },
+    );
+    await hidden.look();
+    hidden.begin(0);
+  });
+
+  /** What is found when the directory has this size, after somebody wrote or freed this much. */
+  async function hiddenAfter(change: number, namedBytes = 0): Promise<number> {
+    used += change;
+    await hidden.look();
+    return hidden.bytes(namedBytes, limit);
+  }
+
+  test("counts nothing while the directory and what is missing fit the limit", async () => {
+    expect(await hiddenAfter(limit / 2)).toBe(0);
+    expect(await hiddenAfter(limit / 2, limit)).toBe(0);
+    expect(counts).toBe(0);
+  });
+
+  test("counts as soon as more space is missing than the limit allows", async () => {
+    answer = { bytes: limit * 1.2, isComplete: true };
+    expect(await hiddenAfter(limit * 1.2)).toBe(limit * 1.2);
+  });
+
+  test("believes a complete count: another program used the space", async () => {
+    expect(await hiddenAfter(limit * 2)).toBe(0);
+    expect(await hiddenAfter(limit / 2)).toBe(0);
+    expect(counts).toBe(1);
+  });
+
+  test("takes what is missing for the cell's if the count is not complete", async () => {
+    answer = { bytes: 0, isComplete: false };
+    expect(await hiddenAfter(limit * 1.2, limit * 0.1)).toBeCloseTo(limit * 1.1);
+  });
+
+  test("space that another program frees hides nothing that is written later", async () => {
+    expect(await hiddenAfter(-limit * 3)).toBe(0);
+    answer = { bytes: limit * 1.2, isComplete: true };
+    expect(await hiddenAfter(limit * 1.2)).toBe(limit * 1.2);
+  });
+
+  test("files of the last count that may be gone do not end a cell before the next count", async () => {
+    answer = { bytes: limit * 0.9, isComplete: true };
+    await hiddenAfter(limit * 1.2);
+    expect(await hiddenAfter(0, limit * 0.5)).toBeLessThanOrEqual(limit * 0.5);
+  });
+
+  test("asks for an early look after a part of what is left was written", async () => {
+    expect(await hidden.hasGrown(limit)).toBe(false);
+    used += limit / 4;
+    expect(await hidden.hasGrown(limit)).toBe(true);
+  });
+});

@@ -1,0 +1,89 @@
+import type { DeletedFiles } from "./deleted-files.ts";
+import type { UsedSpace } from "./directory-size.ts";
+
+/** Counting takes a process. After it found nothing, the next one waits this many times as long as it took. */
+const restShare = 10;
+/** A directory is measured early if the file system's used space grows by this part of what is left of the limit. */
+const roomPart = 8;
+const leastGrowthBytes = 64 * 1024;
+
+/** What was accounted for when the used space of the file system was this. */
+interface Account {
+  readonly usedBytes: number;
+  readonly namedBytes: number;
+  readonly deletedBytes: number;
+}
+
+/**
+ * Finds the space that a cell uses outside the tree of its directory: files that were deleted while open, and files that
+ * never had a name (O_TMPFILE). They are counted only if the file system's used space grew by more than the directory
+ * explains, because other programs write to the same file system and a count is expensive.
+ */
+export class HiddenFiles {
+  readonly #measureUsed: () => Promise<UsedSpace>;
+  readonly #count: (() => Promise<DeletedFiles>) | undefined;
+  #used: UsedSpace = { bytes: 0, isPrompt: false };
+  #account: Account = { usedBytes: 0, namedBytes: 0, deletedBytes: 0 };
+  /** size of everything when it was last measured */
+  #lastBytes = 0;
+  /** true if files may be hidden that were not counted yet */
+  #isSuspect = false;
+  #restsUntilMs = 0;
+
+  constructor(used: () => Promise<UsedSpace>, count: (() => Promise<DeletedFiles>) | undefined) {
+    this.#measureUsed = used;
+    this.#count = count;
+  }
+
+  /** Whether the used space of this file system tells at once that something was written. */
+  get hasTripwire(): boolean {
+    return this.#used.isPrompt;
+  }
+
+  /** Notes the used space. Call it before the directory is measured, so that what is written meanwhile is noticed next time. */
+  async look(): Promise<void> {
+    this.#used = await this.#measureUsed().catch(() => this.#used);
+  }
+
+  /** Starts with a directory of this size, and nothing hidden. */
+  begin(namedBytes: number): void {
+    this.#account = { usedBytes: this.#used.bytes, namedBytes, deletedBytes: 0 };
+    this.#lastBytes = namedBytes;
+  }
+
+  /** Whether so much was written since the last look, by anybody, that the directory should be measured now. */
+  async hasGrown(limitBytes: number): Promise<boolean> {
+    if (this.#isSuspect) return performance.now() >= this.#restsUntilMs;
+    const { bytes } = await this.#measureUsed().catch(() => this.#used);
+    return bytes - this.#used.bytes > Math.max(leastGrowthBytes, (limitBytes - this.#lastBytes) / roomPart);
+  }
+
+  /** The hidden bytes of a cell whose directory has this size; exact only if both together could exceed the limit. */
+  async bytes(namedBytes: number, limitBytes: number): Promise<number> {
+    const hidden = await this.#hiddenBytes(namedBytes, limitBytes);
+    this.#lastBytes = namedBytes + hidden;
+    return hidden;
+  }
+
+  async #hiddenBytes(namedBytes: number, limitBytes: number): Promise<number> {
+    if (this.#count === undefined) return 0;
+    const usedBytes = this.#used.bytes;
+    const { deletedBytes } = this.#account;
+    const unexplained = usedBytes - this.#account.usedBytes - (namedBytes - this.#account.namedBytes);
+    // Somebody freed space. From here on only growth counts, or it would hide as much of the cell's.
+    if (unexplained < 0) this.#account = { usedBytes, namedBytes, deletedBytes };
+    const most = deletedBytes + Math.max(0, unexplained);
+    this.#isSuspect = namedBytes + most > limitBytes;
+    if (!this.#isSuspect) return deletedBytes;
+    // The files of the last count may be gone by now: without a new one they do not end a cell.
+    if (performance.now() < this.#restsUntilMs) return Math.max(0, Math.min(deletedBytes, limitBytes - namedBytes));
+    const began = performance.now();
+    const found = await this.#count().catch(() => ({ bytes: 0, isComplete: false }));
+    this.#restsUntilMs = performance.now() + (performance.now() - began) * restShare;
+    // Fails closed: what cannot be seen is taken for all that is missing.
+    if (!found.isComplete) return Math.max(found.bytes, most);
+    this.#isSuspect = false;
+    this.#account = { usedBytes, namedBytes, deletedBytes: found.bytes };
+    return found.bytes;
+  }
+}

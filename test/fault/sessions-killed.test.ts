@@ -57,7 +57,8 @@ class Ledger {
       const mark = /as they were at checkpoint/.test(text);
       if (back) this.#expected = this.#after.get(Number(back[1]));
       else if (mark) this.#expected = this.marked;
-      else if (/is fresh|before the first run|without them|without its variables/.test(text)) this.#expected = undefined;
+      else if (/is fresh|before the first run|without them|without its variables/.test(text))
+        this.#expected = undefined;
     }
   }
 

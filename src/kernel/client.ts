@@ -3,21 +3,20 @@ import { CodecellError } from "../lib/errors.ts";
 import { variablesAsAfter } from "../lib/variables-as-after.ts";
 import { defaultLanguage, type Language } from "../policy/languages.ts";
 import { CellFiles } from "./cell-files.ts";
+import { decodeRestoreFailures, decodeVariables } from "./cell-json.ts";
 import { type Branch, type ConnectionOptions, KernelConnection, type KernelInfo } from "./connection.ts";
 import { Credit } from "./credit.ts";
 import { GuestCalls, type OnGuestCall } from "./guest-calls.ts";
-import {
-  type CellFile,
-  type CellMessage,
-  type DoneMessage,
-  type HostMessage,
-  type KernelSetup,
-  type Program,
-  type RestoreFailure,
-  restoreFailures,
-  type ValueFormat,
-  type Variable,
-  variableList,
+import type {
+  CellFile,
+  CellMessage,
+  DoneMessage,
+  HostMessage,
+  KernelSetup,
+  Program,
+  RestoreFailure,
+  ValueFormat,
+  Variable,
 } from "./messages.ts";
 import { RunNumbers } from "./run-numbers.ts";
 import { type StdinSource, sendStdin } from "./stdin.ts";
@@ -213,7 +212,7 @@ export class KernelClient implements Branch {
   }
 
   async variables(timeoutMs = 10_000): Promise<Variable[]> {
-    return listOfVariables(await this.#request({ t: "vars", timeoutMs }, maxVariablesBytes));
+    return decodeVariables(await this.#request({ t: "vars", timeoutMs }, maxVariablesBytes));
   }
 
   /** The value of a variable or an expression. */
@@ -295,7 +294,7 @@ export class KernelClient implements Branch {
   async restore(data: Uint8Array, timeoutMs = transferTimeoutMs): Promise<RestoreFailure[]> {
     const request: Request = { t: "restore", size: data.byteLength, timeoutMs };
     const { data: report } = await this.#transfer(request, data, maxReportBytes);
-    return report.byteLength === 0 ? [] : restoreFailures.parse(JSON.parse(report.toString()));
+    return decodeRestoreFailures(report);
   }
 
   onMessage(message: CellMessage, body: Uint8Array): void {
@@ -442,14 +441,5 @@ export class KernelClient implements Branch {
 
   #assertAlive(): void {
     if (this.#connection.failure) throw this.#connection.failure;
-  }
-}
-
-/** User code can forge the answer, so it is validated. */
-function listOfVariables(data: Buffer): Variable[] {
-  try {
-    return variableList.parse(JSON.parse(data.toString()));
-  } catch (error) {
-    throw new CodecellError("variable_unserializable", "the cell's list of variables cannot be read", { cause: error });
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parseJson } from "./parse-json.ts";
 
-const limits = { depth: 3, keys: 4, values: 5 };
+const limits = { depth: 3, keys: 4, values: 5, containers: 4 };
 
 describe("JSON from outside", () => {
   test.each([
@@ -20,6 +20,7 @@ describe("JSON from outside", () => {
     ["[[[[]]]]", /more than 3 levels/],
     ['[{"a":1,"b":1,"c":1},{"d":1,"e":1}]', /more than 4 keys/],
     ["[1,2,3,4,5,6,7]", /more than 5 values/],
+    ["[[[],[]],[]]", /more than 4 arrays and objects/],
   ])("is refused: %s", (text, message) => expect(() => parseJson(text, limits)).toThrow(message));
 
   test.each(["{", "[1,", '{"a"', '"', '"\\', "{]", "a", "", '{"a":1}}'])(

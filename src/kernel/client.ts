@@ -85,10 +85,21 @@ type Pending =
       chunks: Uint8Array[];
       received: number;
       maxBytes: number;
+      /** called for each part of the answer; the request fails with what it throws */
+      onBytes: ((bytes: number) => void) | undefined;
+      /** why the host does not want the answer; the rest of it is dropped */
+      refusal?: { readonly error: unknown };
       credit: Credit | undefined;
       resolve: (answer: Answer) => void;
       reject: (error: Error) => void;
     };
+
+/** What some requests have. */
+interface RequestExtras {
+  readonly credit?: Credit | undefined;
+  readonly onBytes?: ((bytes: number) => void) | undefined;
+  readonly body?: Uint8Array;
+}
 
 /** A request without its id. */
 type Request = HostMessage extends infer Message
@@ -216,8 +227,14 @@ export class KernelClient implements Branch {
   }
 
   /** The value of a variable or an expression. */
-  get(expression: string, format: ValueFormat, options: { maxBytes: number; timeoutMs: number }): Promise<Buffer> {
-    return this.#request({ t: "get", expression, format, ...options }, options.maxBytes);
+  async get(
+    expression: string,
+    format: ValueFormat,
+    options: { maxBytes: number; timeoutMs: number },
+    onBytes?: (bytes: number) => void,
+  ): Promise<Buffer> {
+    const request = { t: "get", expression, format, ...options } as const;
+    return (await this.#exchange(request, options.maxBytes, { onBytes })).data;
   }
 
   /** Sets a variable to bytes (raw, or as JSON text). Large values are sent as a stream of raw frames. */
@@ -249,7 +266,7 @@ export class KernelClient implements Branch {
   async expose(functions: Uint8Array, onCall: OnGuestCall): Promise<void> {
     this.#calls?.close();
     this.#calls = new GuestCalls((message, body) => this.#send(message, body), onCall);
-    await this.#exchange({ t: "expose" }, 0, undefined, functions);
+    await this.#exchange({ t: "expose" }, 0, { body: functions });
   }
 
   /** How long the active run has waited for functions of the host. */
@@ -353,7 +370,7 @@ export class KernelClient implements Branch {
   /** A request whose body follows as a stream of raw frames. */
   async #transfer(request: Request, data: Uint8Array, maxBytes: number): Promise<Answer> {
     const credit = new Credit();
-    const reply = this.#exchange(request, maxBytes, credit);
+    const reply = this.#exchange(request, maxBytes, { credit });
     const id = this.#requests;
     const sent = credit.spend(data, (piece) => this.#send({ t: "data", id }, piece));
     const [answer] = await Promise.all([reply.finally(() => credit.close()), sent]);
@@ -364,7 +381,7 @@ export class KernelClient implements Branch {
     return (await this.#exchange(request, maxBytes)).data;
   }
 
-  #exchange(request: Request, maxBytes: number, credit?: Credit, body?: Uint8Array): Promise<Answer> {
+  #exchange(request: Request, maxBytes: number, extras: RequestExtras = {}): Promise<Answer> {
     this.#assertAlive();
     const id = ++this.#requests;
     const limitMs = ("timeoutMs" in request ? request.timeoutMs : 0) + answerGraceMs;
@@ -377,8 +394,9 @@ export class KernelClient implements Branch {
       else watchdog = setTimeout(watch, limitMs);
     };
     return new Promise<Answer>((resolve, reject) => {
-      this.#pending.set(id, { kind: "request", chunks: [], received: 0, maxBytes, credit, resolve, reject });
-      this.#send({ ...request, id } as HostMessage, body);
+      const { credit, onBytes } = extras;
+      this.#pending.set(id, { kind: "request", chunks: [], received: 0, maxBytes, onBytes, credit, resolve, reject });
+      this.#send({ ...request, id } as HostMessage, extras.body);
       watchdog = setTimeout(watch, limitMs); // started after sending, so that it covers the cell's work alone
     }).finally(() => clearTimeout(watchdog));
   }
@@ -420,7 +438,14 @@ export class KernelClient implements Branch {
     if (pending.received > pending.maxBytes) {
       throw new CodecellError("cell_lost", "the cell sent more than was requested");
     }
-    pending.chunks.push(body);
+    if (pending.refusal) return;
+    try {
+      pending.onBytes?.(body.byteLength);
+      pending.chunks.push(body);
+    } catch (error) {
+      pending.refusal = { error };
+      pending.chunks.length = 0;
+    }
   }
 
   #onReply(message: Extract<CellMessage, { t: "reply" }>): void {
@@ -428,6 +453,10 @@ export class KernelClient implements Branch {
     if (pending?.kind !== "request") return;
     this.#pending.delete(message.id);
     if (message.state) this.wentBackTo(message.recoveredTo);
+    if (pending.refusal) {
+      pending.reject(pending.refusal.error as Error);
+      return;
+    }
     if (message.ok) {
       pending.resolve({ data: Buffer.concat(pending.chunks), file: message.file });
       return;

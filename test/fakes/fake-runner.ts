@@ -1,5 +1,5 @@
 import { type Duplex, duplexPair } from "node:stream";
-import { encodeFrameHead, FrameDecoder } from "../../src/kernel/frames.ts";
+import { chunkBytes, encodeFrameHead, FrameDecoder } from "../../src/kernel/frames.ts";
 import type { CellMessage, DoneMessage, HostMessage, Program } from "../../src/kernel/messages.ts";
 import type { IsolationLevel } from "../../src/policy/isolation.ts";
 import { policyRules } from "../../src/policy/rules.ts";
@@ -27,6 +27,8 @@ export interface FakeOptions {
   readonly probe?: Probe;
   readonly refused?: readonly RefusedRule[];
   readonly program?: FakeProgram;
+  /** JSON or bytes of the variables, which `set` changes; default: every read and write stays without an answer */
+  readonly variables?: Map<string, Uint8Array>;
   /** called before a cell starts; the start fails with what it throws */
   readonly beforeStart?: () => void;
   /** the cell fails with this before it is ready */
@@ -75,7 +77,7 @@ export class FakeRunner implements SandboxRunner {
     const [host, guest] = duplexPair();
     const { endsEarly } = this.#options;
     if (endsEarly) guest.end();
-    else speak(guest, this.#options.program ?? (() => ({})));
+    else speak(guest, this.#options.program ?? (() => ({})), this.#options.variables);
     let isOpen = true;
     let exit = () => {};
     const exited = new Promise<void>((resolve) => {
@@ -106,7 +108,7 @@ export class FakeRunner implements SandboxRunner {
   }
 }
 
-function speak(channel: Duplex, program: FakeProgram): void {
+function speak(channel: Duplex, program: FakeProgram, variables?: Map<string, Uint8Array>): void {
   const decoder = new FrameDecoder();
   const interrupts = new Map<number, () => void>();
   const send = (message: CellMessage, body: Uint8Array = new Uint8Array(0)) => {
@@ -132,14 +134,32 @@ function speak(channel: Duplex, program: FakeProgram): void {
     const { stdout: stdoutBytes, stderr: stderrBytes } = sizes;
     send({ t: "done", id, status: "ok", state: "kept", stdoutBytes, stderrBytes, notes: [], ...end });
   };
-  const onMessage = (message: HostMessage, body: string) => {
+  const sets = new Map<number, { name: string; size: number; data: Buffer[] }>();
+  const onSet = (id: number, piece?: Buffer) => {
+    const { name, size, data } = sets.get(id) ?? { name: "", size: 0, data: [] };
+    if (piece) data.push(piece);
+    const value = Buffer.concat(data);
+    if (value.byteLength < size) return;
+    variables?.set(name, value);
+    send({ t: "reply", id, ok: true });
+  };
+  const onMessage = (message: HostMessage, body: Buffer) => {
     if (message.t === "start") {
       send({ t: "hello", protocol: 1, python: "3.99.0", languages: ["python", "bash"], features: [] });
       send({ t: "ready" });
-    } else if (message.t === "run") void run(message.id, body, message.program);
+    } else if (message.t === "run") void run(message.id, body.toString(), message.program);
     else if (message.t === "interrupt") interrupts.get(message.id)?.();
     else if (message.t === "reset") send({ t: "reply", id: message.id, ok: true });
-    else if (message.t === "vars") {
+    else if (message.t === "set" && variables) {
+      sets.set(message.id, { name: message.name, size: message.size, data: [] });
+      send({ t: "credit", id: message.id, bytes: message.size });
+    } else if (message.t === "data") onSet(message.id, body);
+    else if (message.t === "get" && variables) {
+      const value = variables.get(message.expression) ?? new Uint8Array(0);
+      for (let at = 0; at < value.byteLength; at += chunkBytes)
+        send({ t: "data", id: message.id }, value.subarray(at, at + chunkBytes));
+      send({ t: "reply", id: message.id, ok: true });
+    } else if (message.t === "vars") {
       send(
         { t: "data", id: message.id },
         Buffer.from(JSON.stringify([{ name: "x", type: "int", size: 28, summary: "6" }])),
@@ -148,7 +168,7 @@ function speak(channel: Duplex, program: FakeProgram): void {
     }
   };
   channel.on("data", (bytes: Buffer) =>
-    decoder.push(bytes, ({ header, body }) => onMessage(header as HostMessage, Buffer.from(body).toString())),
+    decoder.push(bytes, ({ header, body }) => onMessage(header as HostMessage, Buffer.from(body))),
   );
   channel.on("error", () => {});
 }

@@ -1,9 +1,12 @@
 import type { KernelClient } from "../../kernel/client.ts";
 import type { ValueFormat } from "../../kernel/messages.ts";
 import { CodecellError } from "../../lib/errors.ts";
+import { isJson } from "../../lib/is-json.ts";
 
 /** The default limit of a value that leaves a cell. */
 export const defaultValueBytes = 256 * 1024 * 1024;
+/** Python's encoder goes no deeper. */
+const maxValueDepth = 1_000;
 const defaultPreviewBytes = 64 * 1024;
 
 /** How long reading a value may take, and how much of it may leave the cell. */
@@ -12,6 +15,8 @@ export interface ReadOptions {
   readonly timeoutMs?: number;
   /** how much may leave the cell; default: 256 MiB, and 64 KiB for a preview */
   readonly maxBytes?: number;
+  /** @internal Called for each part of the value that arrives. If it throws, the value is dropped and the read fails with its error. */
+  readonly onBytes?: (bytes: number) => void;
 }
 
 /** A value, encoded for a variable. */
@@ -34,9 +39,9 @@ export async function readValue(
   format: ValueFormat,
   options: ReadOptions & { readonly timeoutMs: number },
 ): Promise<Buffer> {
-  const { maxBytes = format === "preview" ? defaultPreviewBytes : defaultValueBytes, timeoutMs } = options;
+  const { maxBytes = format === "preview" ? defaultPreviewBytes : defaultValueBytes, timeoutMs, onBytes } = options;
   try {
-    return await kernel.get(expression, format, { maxBytes, timeoutMs });
+    return await kernel.get(expression, format, { maxBytes, timeoutMs }, onBytes);
   } catch (error) {
     if (!(error instanceof CodecellError) || error.code !== "too_large") throw error;
     const hint = "request a part of it, such as x[:1000], or a summary; preview() returns the beginning";
@@ -49,9 +54,18 @@ export function decodeJson(data: Buffer): unknown {
   try {
     return JSON.parse(data.toString());
   } catch (error) {
-    const message = "the cell's answer is not JSON";
-    throw new CodecellError("variable_unserializable", message, { cause: error });
+    throw notJson(error);
   }
+}
+
+/** Checks JSON from the cell without parsing it. */
+export async function checkedJson(data: Buffer): Promise<Buffer> {
+  if (await isJson(data, { maxDepth: maxValueDepth })) return data;
+  throw notJson();
+}
+
+function notJson(cause?: unknown): CodecellError {
+  return new CodecellError("variable_unserializable", "the cell's answer is not JSON", { cause });
 }
 
 /** `JSON.stringify` throws for cycles and big integers, and returns undefined for functions. */

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { jsonAround } from "../answers/json-around.ts";
+import { reserveParts } from "../answers/send-body.ts";
 import { sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 
@@ -31,12 +33,12 @@ export const readValueRoute = defineRoute({
     max_bytes: z.number().int().min(1).max(maxBytes).optional(),
   }),
   replies: { 200: { description: "the value", schema: valueSchema } },
-  async handle({ params, body, tenant }) {
+  async handle({ params, body, tenant, memory }) {
     const session = await tenant.sessions.get(params.session);
     const time = body.timeout === undefined ? {} : { timeoutMs: body.timeout * 1000 };
     if (body.as === "json") {
-      const value = await session.get(body.expression, { ...time, maxBytes: body.max_bytes ?? maxBytes });
-      return { json: { value } };
+      const limits = { maxBytes: body.max_bytes ?? maxBytes, onBytes: reserveParts(memory) };
+      return jsonAround({}, await session.getJson(body.expression, { ...time, ...limits }));
     }
     const most = body.max_bytes === undefined ? {} : { maxBytes: Math.min(body.max_bytes, maxPreviewBytes) };
     const { form, text, characters, isCut } = await session.preview(body.expression, { ...time, ...most });

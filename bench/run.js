@@ -5,6 +5,7 @@ import { coldStart } from "./cold-start.js";
 import { containers } from "./containers.js";
 import { egress } from "./egress.js";
 import { hostCalls } from "./host-calls.js";
+import { hostileTenant } from "./hostile-tenant.js";
 import { http } from "./http.js";
 import { manySessions } from "./many-sessions.js";
 import { mcp } from "./mcp.js";
@@ -29,6 +30,7 @@ const suites = {
   mcp,
   containers,
   http,
+  "hostile-tenant": hostileTenant,
   egress,
 };
 const words = process.argv.slice(2);

@@ -1,5 +1,6 @@
 import { CodecellError } from "../lib/errors.ts";
-import { type CellFile, type CellFileList, cellFileList, type HostMessage } from "./messages.ts";
+import { decodeFileList } from "./cell-json.ts";
+import type { CellFile, CellFileList, HostMessage } from "./messages.ts";
 
 type FileMessage = Extract<HostMessage, { t: `file.${string}` }>;
 /** A file request without its id. */
@@ -63,10 +64,6 @@ export class CellFiles {
 
   async list(options: { prefix: string; after: string; limit: number }): Promise<CellFileList> {
     const { data } = await this.#exchange({ t: "file.list", ...options, timeoutMs }, maxListBytes);
-    try {
-      return cellFileList.parse(JSON.parse(data.toString()));
-    } catch (cause) {
-      throw new CodecellError("file_refused", "the cell's list of files cannot be read", { cause });
-    }
+    return decodeFileList(data);
   }
 }

@@ -3,21 +3,20 @@ import { CodecellError } from "../lib/errors.ts";
 import { variablesAsAfter } from "../lib/variables-as-after.ts";
 import { defaultLanguage, type Language } from "../policy/languages.ts";
 import { CellFiles } from "./cell-files.ts";
+import { decodeRestoreFailures, decodeVariables } from "./cell-json.ts";
 import { type Branch, type ConnectionOptions, KernelConnection, type KernelInfo } from "./connection.ts";
 import { Credit } from "./credit.ts";
 import { GuestCalls, type OnGuestCall } from "./guest-calls.ts";
-import {
-  type CellFile,
-  type CellMessage,
-  type DoneMessage,
-  type HostMessage,
-  type KernelSetup,
-  type Program,
-  type RestoreFailure,
-  restoreFailures,
-  type ValueFormat,
-  type Variable,
-  variableList,
+import type {
+  CellFile,
+  CellMessage,
+  DoneMessage,
+  HostMessage,
+  KernelSetup,
+  Program,
+  RestoreFailure,
+  ValueFormat,
+  Variable,
 } from "./messages.ts";
 import { RunNumbers } from "./run-numbers.ts";
 import { type StdinSource, sendStdin } from "./stdin.ts";
@@ -86,10 +85,21 @@ type Pending =
       chunks: Uint8Array[];
       received: number;
       maxBytes: number;
+      /** called for each part of the answer; the request fails with what it throws */
+      onBytes: ((bytes: number) => void) | undefined;
+      /** why the host does not want the answer; the rest of it is dropped */
+      refusal?: { readonly error: unknown };
       credit: Credit | undefined;
       resolve: (answer: Answer) => void;
       reject: (error: Error) => void;
     };
+
+/** What some requests have. */
+interface RequestExtras {
+  readonly credit?: Credit | undefined;
+  readonly onBytes?: ((bytes: number) => void) | undefined;
+  readonly body?: Uint8Array;
+}
 
 /** A request without its id. */
 type Request = HostMessage extends infer Message
@@ -213,12 +223,18 @@ export class KernelClient implements Branch {
   }
 
   async variables(timeoutMs = 10_000): Promise<Variable[]> {
-    return listOfVariables(await this.#request({ t: "vars", timeoutMs }, maxVariablesBytes));
+    return decodeVariables(await this.#request({ t: "vars", timeoutMs }, maxVariablesBytes));
   }
 
   /** The value of a variable or an expression. */
-  get(expression: string, format: ValueFormat, options: { maxBytes: number; timeoutMs: number }): Promise<Buffer> {
-    return this.#request({ t: "get", expression, format, ...options }, options.maxBytes);
+  async get(
+    expression: string,
+    format: ValueFormat,
+    options: { maxBytes: number; timeoutMs: number },
+    onBytes?: (bytes: number) => void,
+  ): Promise<Buffer> {
+    const request = { t: "get", expression, format, ...options } as const;
+    return (await this.#exchange(request, options.maxBytes, { onBytes })).data;
   }
 
   /** Sets a variable to bytes (raw, or as JSON text). Large values are sent as a stream of raw frames. */
@@ -250,7 +266,7 @@ export class KernelClient implements Branch {
   async expose(functions: Uint8Array, onCall: OnGuestCall): Promise<void> {
     this.#calls?.close();
     this.#calls = new GuestCalls((message, body) => this.#send(message, body), onCall);
-    await this.#exchange({ t: "expose" }, 0, undefined, functions);
+    await this.#exchange({ t: "expose" }, 0, { body: functions });
   }
 
   /** How long the active run has waited for functions of the host. */
@@ -295,7 +311,7 @@ export class KernelClient implements Branch {
   async restore(data: Uint8Array, timeoutMs = transferTimeoutMs): Promise<RestoreFailure[]> {
     const request: Request = { t: "restore", size: data.byteLength, timeoutMs };
     const { data: report } = await this.#transfer(request, data, maxReportBytes);
-    return report.byteLength === 0 ? [] : restoreFailures.parse(JSON.parse(report.toString()));
+    return decodeRestoreFailures(report);
   }
 
   onMessage(message: CellMessage, body: Uint8Array): void {
@@ -354,7 +370,7 @@ export class KernelClient implements Branch {
   /** A request whose body follows as a stream of raw frames. */
   async #transfer(request: Request, data: Uint8Array, maxBytes: number): Promise<Answer> {
     const credit = new Credit();
-    const reply = this.#exchange(request, maxBytes, credit);
+    const reply = this.#exchange(request, maxBytes, { credit });
     const id = this.#requests;
     const sent = credit.spend(data, (piece) => this.#send({ t: "data", id }, piece));
     const [answer] = await Promise.all([reply.finally(() => credit.close()), sent]);
@@ -365,7 +381,7 @@ export class KernelClient implements Branch {
     return (await this.#exchange(request, maxBytes)).data;
   }
 
-  #exchange(request: Request, maxBytes: number, credit?: Credit, body?: Uint8Array): Promise<Answer> {
+  #exchange(request: Request, maxBytes: number, extras: RequestExtras = {}): Promise<Answer> {
     this.#assertAlive();
     const id = ++this.#requests;
     const limitMs = ("timeoutMs" in request ? request.timeoutMs : 0) + answerGraceMs;
@@ -378,8 +394,9 @@ export class KernelClient implements Branch {
       else watchdog = setTimeout(watch, limitMs);
     };
     return new Promise<Answer>((resolve, reject) => {
-      this.#pending.set(id, { kind: "request", chunks: [], received: 0, maxBytes, credit, resolve, reject });
-      this.#send({ ...request, id } as HostMessage, body);
+      const { credit, onBytes } = extras;
+      this.#pending.set(id, { kind: "request", chunks: [], received: 0, maxBytes, onBytes, credit, resolve, reject });
+      this.#send({ ...request, id } as HostMessage, extras.body);
       watchdog = setTimeout(watch, limitMs); // started after sending, so that it covers the cell's work alone
     }).finally(() => clearTimeout(watchdog));
   }
@@ -421,7 +438,14 @@ export class KernelClient implements Branch {
     if (pending.received > pending.maxBytes) {
       throw new CodecellError("cell_lost", "the cell sent more than was requested");
     }
-    pending.chunks.push(body);
+    if (pending.refusal) return;
+    try {
+      pending.onBytes?.(body.byteLength);
+      pending.chunks.push(body);
+    } catch (error) {
+      pending.refusal = { error };
+      pending.chunks.length = 0;
+    }
   }
 
   #onReply(message: Extract<CellMessage, { t: "reply" }>): void {
@@ -429,6 +453,10 @@ export class KernelClient implements Branch {
     if (pending?.kind !== "request") return;
     this.#pending.delete(message.id);
     if (message.state) this.wentBackTo(message.recoveredTo);
+    if (pending.refusal) {
+      pending.reject(pending.refusal.error as Error);
+      return;
+    }
     if (message.ok) {
       pending.resolve({ data: Buffer.concat(pending.chunks), file: message.file });
       return;
@@ -442,14 +470,5 @@ export class KernelClient implements Branch {
 
   #assertAlive(): void {
     if (this.#connection.failure) throw this.#connection.failure;
-  }
-}
-
-/** User code can forge the answer, so it is validated. */
-function listOfVariables(data: Buffer): Variable[] {
-  try {
-    return variableList.parse(JSON.parse(data.toString()));
-  } catch (error) {
-    throw new CodecellError("variable_unserializable", "the cell's list of variables cannot be read", { cause: error });
   }
 }

@@ -1,4 +1,5 @@
 import { CodecellError } from "../lib/errors.ts";
+import { type JsonLimits, parseJson } from "../lib/parse-json.ts";
 
 /**
  * One frame: `u32 length · u32 header length · JSON header · raw bytes`, little-endian. `length` counts everything
@@ -8,6 +9,11 @@ export const maxFrameBytes = 4 * 1024 * 1024;
 export const maxHeaderBytes = 256 * 1024;
 /** How much of a bulk transfer one frame carries. */
 export const chunkBytes = 1024 * 1024;
+
+/** A header of this size is parsed at once: whatever it holds, that takes no time. */
+const smallHeaderBytes = 4 * 1024;
+/** Limits of a larger one. The largest is the end of a run that changed 1,000 files. */
+const headerLimits: JsonLimits = { depth: 8, keys: 6_000, values: 8_000, containers: 2_000 };
 
 export interface Frame {
   /** parsed JSON, not yet validated */
@@ -86,9 +92,10 @@ function frameBytes(data: Buffer): number {
 function decode(data: Buffer, end: number): Frame {
   const bodyAt = 8 + data.readUInt32LE(4);
   try {
-    const header: unknown = JSON.parse(data.toString("utf8", 8, bodyAt));
+    const text = data.toString("utf8", 8, bodyAt);
+    const header: unknown = bodyAt <= smallHeaderBytes ? JSON.parse(text) : parseJson(text, headerLimits);
     return { header, body: bodyAt === end ? none : data.subarray(bodyAt, end) };
   } catch (error) {
-    throw new CodecellError("cell_lost", "the cell sent a frame whose header is not JSON", { cause: error });
+    throw new CodecellError("cell_lost", "the cell sent a frame whose header cannot be read", { cause: error });
   }
 }

@@ -6,6 +6,8 @@ export interface JsonLimits {
   readonly keys: number;
   /** elements and members of all arrays and objects together */
   readonly values: number;
+  /** arrays and objects: the parser takes far longer for an empty one than for its two bytes */
+  readonly containers: number;
 }
 
 /** JSON that is not accepted although it may be valid. */
@@ -13,15 +15,15 @@ export class JsonRefused extends Error {
   override readonly name = "JsonRefused";
 }
 
-const defaultJsonLimits: JsonLimits = { depth: 128, keys: 100_000, values: 2_000_000 };
+const defaultJsonLimits: JsonLimits = { depth: 128, keys: 100_000, values: 2_000_000, containers: 200_000 };
 const code = {
   ...{ quote: 0x22, comma: 0x2c, backslash: 0x5c },
   ...{ openList: 0x5b, closeList: 0x5d, openObject: 0x7b, closeObject: 0x7d },
 } as const;
 
 /**
- * Parses JSON from outside. The attacks: `JSON.parse` takes seconds for deep nesting and for a million keys, and blocks everybody
- * meanwhile; and of two members with the same key it takes the last, where a proxy may have checked the first.
+ * Parses JSON from outside. The attacks: `JSON.parse` takes seconds for deep nesting, for a million keys and for a million empty
+ * arrays, and blocks everybody meanwhile; and of two members with the same key it takes the last, where a proxy may have checked the first.
  */
 export function parseJson(text: string, limits: JsonLimits = defaultJsonLimits): unknown {
   checkShape(text, limits);
@@ -33,7 +35,7 @@ function checkShape(text: string, limits: JsonLimits): void {
   /** the keys of each open object; undefined for a list */
   const open: (Set<string> | undefined)[] = [];
   let isKeyNext = false;
-  let [keys, values] = [0, 0];
+  let [keys, values, containers] = [0, 0, 0];
   for (let at = 0; at < text.length; at++) {
     const character = text.charCodeAt(at);
     if (character === code.quote) {
@@ -48,6 +50,8 @@ function checkShape(text: string, limits: JsonLimits): void {
     } else if (character === code.openObject || character === code.openList) {
       open.push(character === code.openObject ? new Set() : undefined);
       if (open.length > limits.depth) throw new JsonRefused(`it is nested more than ${limits.depth} levels deep`);
+      if (++containers > limits.containers)
+        throw new JsonRefused(`it has more than ${limits.containers} arrays and objects`);
       isKeyNext = character === code.openObject;
     } else if (character === code.closeObject || character === code.closeList) {
       open.pop();

@@ -14,6 +14,8 @@ export type { PoolStatistics } from "../sessions/lifecycle/warm-pool.ts";
 export type { ReachedHost, RefusedHost } from "../sessions/network/egress-record.ts";
 /** The events of a run, with their numbers. */
 export type { NumberedEvent, RunLog } from "../sessions/runs/run-log.ts";
+/** A budget for request bodies that are held in memory. */
+export { BodyMemory } from "./body-memory.ts";
 /** Opens the sandbox of a server when its first tool is called. */
 export { LazySandbox } from "./lazy-sandbox.ts";
 /** The pattern of a search. */
@@ -45,8 +47,6 @@ export {
 export type { PageRequest, TextPage } from "./output/text-page.ts";
 /** A search in a kept text. */
 export type { SearchAnswer, SearchRequest, TextMatch } from "./output/text-search.ts";
-/** A budget for request bodies that are held in memory. */
-export { BodyMemory } from "./read-body.ts";
 /** Models that code and sub-agents may call, from the environment of this process. */
 export { type ModelChoice, type ModelSource, modelSource } from "./rlm/model-source.ts";
 /** Standard input of a run that gets it from a later call. */

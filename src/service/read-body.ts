@@ -1,45 +1,16 @@
 import type { IncomingMessage } from "node:http";
-
-/** A small body needs no memory of the budget: as many as there may be requests are harmless. */
-const freeBytes = 64 * 1024;
-
-/**
- * Memory for bodies that have not arrived completely. The attack: a client sends most of a large body on each of its connections,
- * and then nothing.
- */
-export class BodyMemory {
-  readonly #limitBytes: number;
-  readonly #shared: BodyMemory | undefined;
-  #usedBytes = 0;
-
-  /** `shared`: the memory of all callers, of which this one is a part. */
-  constructor(limitBytes: number, shared?: BodyMemory) {
-    this.#limitBytes = limitBytes;
-    this.#shared = shared;
-  }
-
-  reserve(bytes: number): boolean {
-    if (this.#usedBytes + bytes > this.#limitBytes || this.#shared?.reserve(bytes) === false) return false;
-    this.#usedBytes += bytes;
-    return true;
-  }
-
-  release(bytes: number): void {
-    this.#usedBytes -= bytes;
-    this.#shared?.release(bytes);
-  }
-}
+import { freeBytes, type MemoryLease } from "./body-memory.ts";
 
 /** `too_large`: over the limit of a body. `busy`: no memory for it now. `gone`: the client disconnected. */
 export type ReadBody = { readonly body: Buffer } | { readonly refused: "too_large" | "busy" | "gone" };
 
 /**
- * Reads a body. One that is refused is paused, and the caller handles the rest of it. Uses events because every run reads a body, and
+ * Reads a body. Its memory stays reserved for as long as its owner keeps the lease. One that is refused is paused, and the caller handles the rest of it. Uses events because every run reads a body, and
  * an async iterator is several times slower.
  */
 export function readBody(
   request: IncomingMessage,
-  { maxBytes, memory }: { readonly maxBytes: number; readonly memory?: BodyMemory | undefined },
+  { maxBytes, memory }: { readonly maxBytes: number; readonly memory?: MemoryLease | undefined },
 ): Promise<ReadBody> {
   return new Promise((resolve) => {
     if (request.destroyed) return resolve({ refused: "gone" });
@@ -48,7 +19,7 @@ export function readBody(
     let [size, reserved] = [0, 0];
     const settle = (result: ReadBody) => {
       request.off("data", take).off("end", end).off("close", gone).off("error", gone);
-      memory?.release(reserved);
+      if (!("body" in result)) memory?.release(reserved);
       resolve(result);
     };
     const refuse = (refused: "too_large" | "busy") => {

@@ -17,6 +17,7 @@ import { InterpreterLosses } from "./interpreter/interpreter-losses.ts";
 import { InterpreterState } from "./interpreter/interpreter-state.ts";
 import type { ReadOptions } from "./interpreter/read-options.ts";
 import {
+  checkedJson,
   decodeJson,
   defaultValueBytes,
   type EncodedValue,
@@ -209,6 +210,11 @@ export class LiveSession implements AsyncDisposable {
   /** The value of a variable, or of any Python expression, through JSON. A value over the limit is not sent. */
   async get(expression: string, options: ReadOptions = {}): Promise<unknown> {
     return decodeJson(await this.#read(expression, "json", options));
+  }
+
+  /** @internal The same as JSON in UTF-8, which was checked and not parsed. */
+  async getJson(expression: string, options: ReadOptions = {}): Promise<Buffer> {
+    return checkedJson(await this.#read(expression, "json", options));
   }
 
   /** The bytes of a bytes-like or text variable, without base64. */

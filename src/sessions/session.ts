@@ -121,6 +121,11 @@ export class Session implements AsyncDisposable {
     return (await this.wake()).get(expression, options);
   }
 
+  /** @internal The same as JSON in UTF-8, which was checked and not parsed. */
+  async getJson(expression: string, options: ReadOptions = {}): Promise<Buffer> {
+    return (await this.wake()).getJson(expression, options);
+  }
+
   /** The bytes of a bytes-like or text variable, without base64. */
   async getBytes(name: string, options: ReadOptions = {}): Promise<Buffer> {
     return (await this.wake()).getBytes(name, options);
@@ -134,6 +139,11 @@ export class Session implements AsyncDisposable {
   /** Puts a value into a variable: bytes as they are, anything else through JSON. */
   async set(name: string, value: unknown): Promise<void> {
     await this.managed.changeVariables((live) => live.set(name, value));
+  }
+
+  /** @internal Puts JSON in UTF-8 into a variable. The cell parses it. */
+  async setJson(name: string, json: Uint8Array): Promise<void> {
+    await this.managed.changeVariables((live) => live.setEncoded(name, "json", json));
   }
 
   /** Forgets every variable and starts a fresh interpreter in the same cell; files stay. */

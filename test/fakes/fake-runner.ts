@@ -1,5 +1,5 @@
 import { type Duplex, duplexPair } from "node:stream";
-import { encodeFrameHead, FrameDecoder } from "../../src/kernel/frames.ts";
+import { chunkBytes, encodeFrameHead, FrameDecoder } from "../../src/kernel/frames.ts";
 import type { CellMessage, DoneMessage, HostMessage, Program } from "../../src/kernel/messages.ts";
 import type { IsolationLevel } from "../../src/policy/isolation.ts";
 import { policyRules } from "../../src/policy/rules.ts";
@@ -29,6 +29,8 @@ export interface FakeOptions {
   readonly program?: FakeProgram;
   /** the value of an expression; default: there is none, and nothing answers */
   readonly value?: (expression: string, request: { readonly timeoutMs: number }) => unknown;
+  /** JSON or bytes of the variables, which `set` changes; default: every read and write stays without an answer */
+  readonly variables?: Map<string, Uint8Array>;
   /** called before a cell starts; the start fails with what it throws */
   readonly beforeStart?: () => void;
   /** the cell fails with this before it is ready */
@@ -77,7 +79,7 @@ export class FakeRunner implements SandboxRunner {
     const [host, guest] = duplexPair();
     const { endsEarly } = this.#options;
     if (endsEarly) guest.end();
-    else speak(guest, this.#options.program ?? (() => ({})), this.#options.value);
+    else speak(guest, this.#options);
     let isOpen = true;
     let exit = () => {};
     const exited = new Promise<void>((resolve) => {
@@ -108,7 +110,7 @@ export class FakeRunner implements SandboxRunner {
   }
 }
 
-function speak(channel: Duplex, program: FakeProgram, value: FakeOptions["value"]): void {
+function speak(channel: Duplex, { program = () => ({}), value, variables }: FakeOptions): void {
   const decoder = new FrameDecoder();
   const interrupts = new Map<number, () => void>();
   const send = (message: CellMessage, body: Uint8Array = new Uint8Array(0)) => {
@@ -139,15 +141,33 @@ function speak(channel: Duplex, program: FakeProgram, value: FakeOptions["value"
     send({ t: "data", id }, Buffer.from(JSON.stringify(found)));
     send({ t: "reply", id, ok: true });
   };
-  const onMessage = (message: HostMessage, body: string) => {
+  const sets = new Map<number, { name: string; size: number; data: Buffer[] }>();
+  const onSet = (id: number, piece?: Buffer) => {
+    const { name, size, data } = sets.get(id) ?? { name: "", size: 0, data: [] };
+    if (piece) data.push(piece);
+    const whole = Buffer.concat(data);
+    if (whole.byteLength < size) return;
+    variables?.set(name, whole);
+    send({ t: "reply", id, ok: true });
+  };
+  const onMessage = (message: HostMessage, body: Buffer) => {
     if (message.t === "start") {
       send({ t: "hello", protocol: 1, python: "3.99.0", languages: ["python", "bash"], features: [] });
       send({ t: "ready" });
-    } else if (message.t === "run") void run(message.id, body, message.program);
+    } else if (message.t === "run") void run(message.id, body.toString(), message.program);
     else if (message.t === "interrupt") interrupts.get(message.id)?.();
     else if (message.t === "reset") send({ t: "reply", id: message.id, ok: true });
     else if (message.t === "get" && value) void sendValue(message);
-    else if (message.t === "vars") {
+    else if (message.t === "set" && variables) {
+      sets.set(message.id, { name: message.name, size: message.size, data: [] });
+      send({ t: "credit", id: message.id, bytes: message.size });
+    } else if (message.t === "data") onSet(message.id, body);
+    else if (message.t === "get" && variables) {
+      const found = variables.get(message.expression) ?? new Uint8Array(0);
+      for (let at = 0; at < found.byteLength; at += chunkBytes)
+        send({ t: "data", id: message.id }, found.subarray(at, at + chunkBytes));
+      send({ t: "reply", id: message.id, ok: true });
+    } else if (message.t === "vars") {
       send(
         { t: "data", id: message.id },
         Buffer.from(JSON.stringify([{ name: "x", type: "int", size: 28, summary: "6" }])),
@@ -156,7 +176,7 @@ function speak(channel: Duplex, program: FakeProgram, value: FakeOptions["value"
     }
   };
   channel.on("data", (bytes: Buffer) =>
-    decoder.push(bytes, ({ header, body }) => onMessage(header as HostMessage, Buffer.from(body).toString())),
+    decoder.push(bytes, ({ header, body }) => onMessage(header as HostMessage, Buffer.from(body))),
   );
   channel.on("error", () => {});
 }

@@ -40,7 +40,7 @@ export interface TransportOptions {
 }
 
 const errorBytes = 256 * 1024;
-const jsonLimits = { depth: 1_000, keys: 5_000_000, values: 50_000_000 };
+const jsonLimits = { depth: 1_000, keys: 5_000_000, values: 50_000_000, containers: 10_000_000 };
 
 /** Requests to one service. The token goes to its address only, and redirects are not followed. */
 export class Transport {

@@ -4,6 +4,7 @@ import type { GuestCall } from "../../kernel/guest-calls.ts";
 import { DeadlinePassed, deadline } from "../../lib/deadline.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { exceptionName, GuestFailure } from "../../lib/guest-failure.ts";
+import { type JsonLimits, JsonRefused, parseJson } from "../../lib/parse-json.ts";
 import type { Session } from "../session.ts";
 import { checkerOf, encodeSpecs } from "./function-spec.ts";
 import type { HostFunctions } from "./host-function.ts";
@@ -103,26 +104,38 @@ export class FunctionTable {
 }
 
 const nothing = Buffer.alloc(0);
+/** Checked before anything is parsed: 16 MiB of nested arrays, or of numbers where a schema wants text, would stop the host for seconds. */
+const argumentLimits: JsonLimits = { depth: 256, keys: 250_000, values: 250_000, containers: 250_000 };
+const maxIssues = 8;
 
 /** A call that did not reach its function. */
 class Refusal extends GuestFailure {}
 
 function parseArguments(data: Buffer): unknown {
   const json = data.toString();
+  const value = parsed(json);
   const rounded = inexactInteger(json);
   if (rounded !== undefined) {
     throw new Refusal("TypeError", `the integer ${rounded.slice(0, 40)} is too large to pass exactly: pass it as text`);
   }
+  return value;
+}
+
+function parsed(json: string): unknown {
   try {
-    return JSON.parse(json);
-  } catch {
+    return parseJson(json, argumentLimits);
+  } catch (error) {
+    if (error instanceof JsonRefused) throw new Refusal("ValueError", `the arguments are refused: ${error.message}`);
     throw new Refusal("TypeError", "the arguments are not JSON");
   }
 }
 
 function describeIssues(error: z.ZodError | undefined): string {
   const issues = error?.issues ?? [];
-  return issues.map(({ path, message }) => `${path.length > 0 ? `${path.join(".")}: ` : ""}${message}`).join("; ");
+  const lines = issues
+    .slice(0, maxIssues)
+    .map(({ path, message }) => `${path.length > 0 ? `${path.join(".")}: ` : ""}${message}`);
+  return [...lines, ...(issues.length > maxIssues ? [`and ${issues.length - maxIssues} more`] : [])].join("; ");
 }
 
 function endedBy(reason: unknown, name: string, timeoutMs: number): GuestFailure {

@@ -1,10 +1,13 @@
 import type { KernelClient } from "../../kernel/client.ts";
 import type { ValueFormat } from "../../kernel/messages.ts";
 import { CodecellError } from "../../lib/errors.ts";
+import { isJson } from "../../lib/is-json.ts";
 import type { ReadOptions } from "./read-options.ts";
 
 /** The default limit of a value that leaves a cell. */
 export const defaultValueBytes = 256 * 1024 * 1024;
+/** Python's encoder goes no deeper. */
+const maxValueDepth = 1_000;
 const defaultPreviewBytes = 64 * 1024;
 
 /** A value, encoded for a variable. */
@@ -27,9 +30,9 @@ export async function readValue(
   format: ValueFormat,
   options: ReadOptions & { readonly timeoutMs: number },
 ): Promise<Buffer> {
-  const { maxBytes = format === "preview" ? defaultPreviewBytes : defaultValueBytes, timeoutMs } = options;
+  const { maxBytes = format === "preview" ? defaultPreviewBytes : defaultValueBytes, timeoutMs, onBytes } = options;
   try {
-    return await kernel.get(expression, format, { maxBytes, timeoutMs });
+    return await kernel.get(expression, format, { maxBytes, timeoutMs }, onBytes);
   } catch (error) {
     if (!(error instanceof CodecellError) || error.code !== "too_large") throw error;
     const hint = "request a part of it, such as x[:1000], or a summary; preview() returns the beginning";
@@ -42,9 +45,18 @@ export function decodeJson(data: Buffer): unknown {
   try {
     return JSON.parse(data.toString());
   } catch (error) {
-    const message = "the cell's answer is not JSON";
-    throw new CodecellError("variable_unserializable", message, { cause: error });
+    throw notJson(error);
   }
+}
+
+/** Checks JSON from the cell without parsing it. */
+export async function checkedJson(data: Buffer): Promise<Buffer> {
+  if (await isJson(data, { maxDepth: maxValueDepth })) return data;
+  throw notJson();
+}
+
+function notJson(cause?: unknown): CodecellError {
+  return new CodecellError("variable_unserializable", "the cell's answer is not JSON", { cause });
 }
 
 /** `JSON.stringify` throws for cycles and big integers, and returns undefined for functions. */

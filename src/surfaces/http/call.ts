@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { z } from "zod";
 import { CodecellError } from "../../lib/errors.ts";
 import type { Tenant } from "../../service/tenants/tenant.ts";
-import type { Caller } from "./gate.ts";
+import type { AdmittedCaller } from "./gate.ts";
 import { bodyOf, readJson } from "./read-json.ts";
 import type { Call, Route } from "./route.ts";
 import type { HttpService } from "./service.ts";
@@ -17,7 +17,7 @@ export interface CallParts {
   readonly gone: () => AbortSignal;
   readonly service: HttpService;
   /** undefined if the route needs no token */
-  readonly caller: Caller<Tenant> | undefined;
+  readonly caller: AdmittedCaller<Tenant> | undefined;
 }
 
 const nothing = z.strictObject({});
@@ -26,18 +26,22 @@ const noBytes = new Uint8Array(0);
 /** Validates a request with the schemas of its route. */
 export async function callOf(route: Route, parts: CallParts): Promise<AnyCall> {
   const { request, gone, service, caller, search } = parts;
-  const body = route.takesBytes || !route.body ? {} : await readJson(request, service.limits.jsonBytes, caller?.bodies);
+  const isRaw = route.takesBytes !== undefined || route.takesJsonBytes === true;
+  const body = isRaw || !route.body ? {} : await readJson(request, service.limits.jsonBytes, caller?.bodies);
   const bytes =
-    route.takesBytes === "whole" ? await bodyOf(request, service.limits.jsonBytes, caller?.bodies) : noBytes;
+    route.takesBytes === "whole" || route.takesJsonBytes
+      ? await bodyOf(request, service.limits.jsonBytes, caller?.bodies)
+      : noBytes;
   const query = search === "" ? {} : Object.fromEntries(new URLSearchParams(search));
   return {
     ...{ request, bytes, service, tenant: caller?.tenant as Tenant, scopes: caller?.token.scopes ?? [] },
+    memory: caller?.memory,
     get signal() {
       return gone();
     },
     params: validated(route.params, parts.params, "path"),
     query: validated(route.query ?? (search === "" ? undefined : nothing), query, "query"),
-    body: validated(route.body, body, "body"),
+    body: isRaw ? {} : validated(route.body, body, "body"),
   };
 }
 

@@ -62,7 +62,7 @@ test("the log has the reason why an event stream failed", async () => {
     },
   };
   const service = { limits: defaultLimits, logFailure: (error: unknown) => logger.error(String(error)) };
-  const reply = streamRun({ runs } as unknown as Sandbox, "r", { fromOffset: 0, service });
+  const reply = streamRun({ runs } as unknown as Sandbox, "r", { fromOffset: 0, memory: undefined, service });
   const server = createServer((_, response) => {
     if ("send" in reply) void reply.send(response, new AbortController().signal);
   });

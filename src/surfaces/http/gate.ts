@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
+import { BodyMemory, type MemoryLease } from "../../service/body-memory.ts";
 import { isWithheld } from "../../service/guest-error.ts";
 import type { LazySandbox } from "../../service/lazy-sandbox.ts";
-import { BodyMemory } from "../../service/read-body.ts";
 import type { OpenRequests } from "../../service/tenants/open-requests.ts";
 import { allows, type Scope } from "../../service/tenants/scope.ts";
 import type { TokenRecord, TokenStore } from "../../service/tenants/token-store.ts";
@@ -34,8 +34,14 @@ export interface TokenHolders<Holder> {
 export interface Caller<Holder> {
   readonly token: TokenRecord;
   readonly tenant: Holder;
-  /** memory for bodies that are still arriving */
-  readonly bodies: BodyMemory;
+}
+
+/** A caller whose request was accepted. */
+export interface AdmittedCaller<Holder> extends Caller<Holder> {
+  /** memory for the body of the request, until its response is sent */
+  readonly bodies: MemoryLease;
+  /** memory for a large response, until the client has it */
+  readonly memory: MemoryLease;
 }
 
 /** Another protocol on one path, such as MCP. It gets only requests that passed the gate. */
@@ -78,9 +84,12 @@ export interface GateOptions<Holder extends TokenHolder> {
   readonly now: () => number;
 }
 
-/** How many bodies of the largest size may be arriving at the same time. */
+/** How many bodies of the largest size may be in memory at the same time. */
 const largeBodiesPerToken = 4;
 const largeBodies = 16;
+/** Large responses whose clients have not read them yet. */
+const responseBytesPerToken = 64 * 1024 * 1024;
+const responseBytes = 4 * responseBytesPerToken;
 const mountFlushMs = 1_000;
 const sweepEveryMs = 2_000;
 
@@ -94,6 +103,8 @@ export class Gate<Holder extends TokenHolder> implements Disposable {
   readonly #mounted = new WeakMap<Holder, MountedHandler>();
   readonly #allBodies: BodyMemory;
   readonly #bodies = new WeakMap<Holder, BodyMemory>();
+  readonly #allResponses = new BodyMemory(responseBytes);
+  readonly #responses = new WeakMap<Holder, BodyMemory>();
   readonly #answering = new Map<Promise<void>, "mount" | "route">();
   readonly #draining = new AbortController();
   readonly #sweeping: NodeJS.Timeout;
@@ -118,6 +129,11 @@ export class Gate<Holder extends TokenHolder> implements Disposable {
     return this.#answering.size;
   }
 
+  /** Memory of large bodies, in bytes. */
+  get bodyBytes(): number {
+    return this.#allBodies.usedBytes + this.#allResponses.usedBytes;
+  }
+
   /** Handles one request. Never throws. */
   handle(request: IncomingMessage, response: ServerResponse): void {
     const { mount } = this.#options;
@@ -130,7 +146,7 @@ export class Gate<Holder extends TokenHolder> implements Disposable {
   async asCaller(
     request: IncomingMessage,
     scope: Scope,
-    work: (caller: Caller<Holder>) => Promise<void>,
+    work: (caller: AdmittedCaller<Holder>) => Promise<void>,
   ): Promise<void> {
     const caller = await this.caller(request);
     const { token, tenant } = caller;
@@ -143,7 +159,9 @@ export class Gate<Holder extends TokenHolder> implements Disposable {
       throw this.#busy("this token", this.limits.requestsPerToken, 429);
     }
     using _open = tenant.requests.enter(token.sha256, () => request.socket.destroy());
-    await this.admitted(() => work(caller));
+    using bodies = this.#bodiesOf(tenant).lease();
+    using memory = this.#responsesOf(tenant).lease();
+    await this.admitted(() => work({ ...caller, bodies, memory }));
   }
 
   /**
@@ -165,10 +183,7 @@ export class Gate<Holder extends TokenHolder> implements Disposable {
     const { tokens, holders, now } = this.#options;
     const token = await tokens.find(request.headers.authorization, now()).catch(withheld);
     holders.keepOnly(tokens.current, now());
-    if (token) {
-      const tenant = holders.of(token);
-      return { token, tenant, bodies: this.#bodiesOf(tenant) };
-    }
+    if (token) return { token, tenant: holders.of(token) };
     throw new HttpError("unauthorized", "a valid token is required", {
       hint: "send it as `Authorization: Bearer TOKEN`",
       headers: { "www-authenticate": "Bearer" },
@@ -239,6 +254,14 @@ export class Gate<Holder extends TokenHolder> implements Disposable {
     const bodies = new BodyMemory(largeBodiesPerToken * this.limits.jsonBytes, this.#allBodies);
     this.#bodies.set(tenant, bodies);
     return bodies;
+  }
+
+  #responsesOf(tenant: Holder): BodyMemory {
+    const known = this.#responses.get(tenant);
+    if (known) return known;
+    const responses = new BodyMemory(responseBytesPerToken, this.#allResponses);
+    this.#responses.set(tenant, responses);
+    return responses;
   }
 
   #handlerOf(tenant: Holder, mount: Mount): MountedHandler {

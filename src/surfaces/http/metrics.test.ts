@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Metrics } from "./metrics.ts";
 
 const gauges = {
-  ...{ requests: 1, runs: 2, sessions: 3, tenants: 4 },
+  ...{ bodyBytes: 0, requests: 1, runs: 2, sessions: 3, tenants: 4 },
   pool: { ready: 5, target: 5, hits: 6, misses: 7, missWaitMs: 0 },
 };
 

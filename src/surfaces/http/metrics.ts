@@ -3,6 +3,7 @@ import type { PoolStatistics } from "../../sessions/lifecycle/warm-pool.ts";
 /** Values at the moment of a scrape. */
 export interface Gauges {
   readonly requests: number;
+  readonly bodyBytes: number;
   readonly runs: number;
   readonly sessions: number;
   readonly tenants: number;
@@ -45,6 +46,7 @@ export class Metrics {
       ["codecell_http_requests_total", "counter", "Requests answered.", labelled(this.#requests)],
       ["codecell_http_refused_total", "counter", "Requests refused by a limit.", [` ${this.#refused}`]],
       ["codecell_http_requests_in_flight", "gauge", "Requests being answered.", [` ${gauges.requests}`]],
+      ["codecell_http_body_bytes", "gauge", "Memory of large bodies in transfer.", [` ${gauges.bodyBytes}`]],
       ["codecell_http_request_seconds", "histogram", "Time from a request to its end.", this.#histogram()],
       ["codecell_runs_total", "counter", "Runs by how they ended.", labelled(this.#runs)],
       ["codecell_runs_running", "gauge", "Runs that are running.", [` ${gauges.runs}`]],

@@ -1,18 +1,15 @@
 import type { IncomingMessage } from "node:http";
 import { CodecellError } from "../../lib/errors.ts";
 import { JsonRefused, parseJson } from "../../lib/parse-json.ts";
-import { type BodyMemory, readBody } from "../../service/read-body.ts";
-import { HttpError } from "./answers/error-status.ts";
+import type { MemoryLease } from "../../service/body-memory.ts";
+import { readBody } from "../../service/read-body.ts";
+import { noMemory } from "./answers/send-body.ts";
 
 /** Reads a JSON body; no body is an empty object. A body over the limit is refused before it is in memory. */
-export async function readJson(request: IncomingMessage, maxBytes: number, memory?: BodyMemory): Promise<unknown> {
+export async function readJson(request: IncomingMessage, maxBytes: number, memory?: MemoryLease): Promise<unknown> {
   const body = await bodyOf(request, maxBytes, memory);
   if (body.byteLength === 0) return {};
-  const type = request.headers["content-type"] ?? "";
-  // The attack: a form of a web page sends text/plain to any site. It cannot send JSON.
-  if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type)) {
-    throw new CodecellError("usage", "the Content-Type is not JSON", { hint: "send `content-type: application/json`" });
-  }
+  checkJsonType(request);
   try {
     return parseJson(utf8.decode(body));
   } catch (cause) {
@@ -24,23 +21,25 @@ export async function readJson(request: IncomingMessage, maxBytes: number, memor
   }
 }
 
+/** The attack: a form of a web page sends text/plain to any site. It cannot send JSON. */
+export function checkJsonType({ headers }: IncomingMessage): void {
+  if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(headers["content-type"] ?? "")) {
+    throw new CodecellError("usage", "the Content-Type is not JSON", { hint: "send `content-type: application/json`" });
+  }
+}
+
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** Reads a body. One over the limit is refused before it is in memory. */
 export async function bodyOf(
   request: IncomingMessage,
   maxBytes: number,
-  memory: BodyMemory | undefined,
+  memory: MemoryLease | undefined,
 ): Promise<Buffer> {
   const read = await readBody(request, { maxBytes, memory });
   if ("body" in read) return read.body;
   if (read.refused === "too_large")
     throw new CodecellError("too_large", `the body is larger than ${maxBytes} bytes`, { hint: "send less" });
-  if (read.refused === "busy") {
-    throw new HttpError("busy", "too many large bodies are being sent at the same time", {
-      status: 429,
-      hint: "send one after the other",
-    });
-  }
+  if (read.refused === "busy") throw noMemory();
   throw new CodecellError("aborted", "the client disconnected before its request was complete");
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { z } from "zod";
+import type { MemoryLease } from "../../service/body-memory.ts";
 import type { Scope } from "../../service/tenants/scope.ts";
 import type { Tenant } from "../../service/tenants/tenant.ts";
 import type { HttpService } from "./service.ts";
@@ -16,13 +17,16 @@ export interface Call<Params, Query, Body> {
   readonly request: IncomingMessage;
   /** the body of a route that takes it as a whole */
   readonly bytes: Uint8Array;
+  /** memory for a large response */
+  readonly memory: MemoryLease | undefined;
   /** aborted when the client disconnects */
   readonly signal: AbortSignal;
 }
 
-/** `send` writes a response that is not JSON. */
+/** `bytes` are sent as they are. `send` writes any other response that is not JSON. */
 export type Reply =
   | { readonly status?: number; readonly json: object; readonly headers?: Readonly<Record<string, string>> }
+  | { readonly bytes: readonly Uint8Array[]; readonly contentType: string }
   | { readonly send: (response: ServerResponse, signal: AbortSignal) => Promise<void> }
   | { readonly status: 204 };
 
@@ -50,6 +54,8 @@ export interface RouteSpec<Params extends z.ZodObject, Query extends z.ZodObject
   readonly headers?: z.ZodObject;
   /** the body is not JSON: the route reads it from the request as a stream, or gets it as a whole */
   readonly takesBytes?: "stream" | "whole";
+  /** the body is JSON that the route passes on without parsing it; `body` only describes it */
+  readonly takesJsonBytes?: true;
   readonly replies: Readonly<Record<number, ReplySpec>>;
   handle(call: Call<z.output<Params>, z.output<Query>, z.output<Body>>): Promise<Reply>;
 }

@@ -12,9 +12,10 @@ import { Tenants } from "../../service/tenants/tenants.ts";
 import { isExpired, type TokenStore } from "../../service/tenants/token-store.ts";
 import { codecellVersion } from "../../service/version.ts";
 import type { Codecell } from "../../sessions/codecell.ts";
-import { sendJson } from "./answers/send-json.ts";
+import { type SendLimits, sendBody } from "./answers/send-body.ts";
+import { bytesHeaders, sendJson } from "./answers/send-json.ts";
 import { callOf } from "./call.ts";
-import { type Caller, Gate, type Incoming, type Mount, withheld } from "./gate.ts";
+import { type AdmittedCaller, Gate, type Incoming, type Mount, withheld } from "./gate.ts";
 import type { HttpLimits } from "./limits.ts";
 import type { Listening } from "./listen.ts";
 import { openApiDocument } from "./openapi.ts";
@@ -128,7 +129,12 @@ export class HttpService implements Listening, AsyncDisposable {
 
   metricsText(): string {
     return this.#gate.metrics.text({
-      ...{ requests: this.#gate.answering, runs: this.#runs, tenants: this.#tenants.size },
+      ...{
+        requests: this.#gate.answering,
+        bodyBytes: this.#gate.bodyBytes,
+        runs: this.#runs,
+        tenants: this.#tenants.size,
+      },
       ...{ sessions: this.codecell.aliveIds().length, pool: this.codecell.poolStatistics },
     });
   }
@@ -164,9 +170,10 @@ export class HttpService implements Listening, AsyncDisposable {
     }
     const { route, params } = match.value;
     found(route.path);
-    const answer = async (caller: Caller<Tenant> | undefined) => {
+    const answer = async (caller: AdmittedCaller<Tenant> | undefined) => {
       const call = await callOf(route, { params, search, request, gone, caller, service: this });
-      await write(await route.handle(call), request, response, gone);
+      const limits = { memory: caller?.memory, stallMs: this.limits.stallMs, gone };
+      await write(await route.handle(call), request, response, limits);
     };
     if (this.#isOpenTo(request, route)) await this.#gate.admitted(() => answer(undefined));
     else await this.#gate.asCaller(request, route.scope === "none" ? "read" : route.scope, answer);
@@ -206,8 +213,15 @@ function attempt<T>(work: () => T): { value: T } | { error: unknown } {
   }
 }
 
-async function write(reply: Reply, request: IncomingMessage, response: ServerResponse, gone: () => AbortSignal) {
-  if ("send" in reply) await reply.send(response, gone());
-  else if ("json" in reply) sendJson(request, response, { status: 200, ...reply });
+async function write(
+  reply: Reply,
+  request: IncomingMessage,
+  response: ServerResponse,
+  limits: SendLimits,
+): Promise<void> {
+  if ("send" in reply) await reply.send(response, limits.gone());
+  else if ("json" in reply) await sendJson(request, response, { status: 200, ...reply }, limits);
+  else if ("bytes" in reply)
+    await sendBody(request, response, { headers: bytesHeaders(reply.contentType), parts: reply.bytes }, limits);
   else response.writeHead(reply.status).end();
 }

@@ -3,8 +3,9 @@ import { toNodeHandler, toWebRequest } from "@modelcontextprotocol/node";
 import { createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
 import { silentLogger } from "../../lib/log/logger.ts";
 import { JsonRefused, parseJson } from "../../lib/parse-json.ts";
+import type { BodyMemory, MemoryLease } from "../../service/body-memory.ts";
 import type { LazySandbox } from "../../service/lazy-sandbox.ts";
-import { type BodyMemory, readBody } from "../../service/read-body.ts";
+import { readBody } from "../../service/read-body.ts";
 import { LegacyConnections } from "./legacy-connections.ts";
 import { createMcpServer, type McpServerOptions } from "./server.ts";
 
@@ -53,7 +54,8 @@ export class McpHttpHandler implements AsyncDisposable {
 
   async handle(message: IncomingMessage, response: ServerResponse): Promise<void> {
     const request = message as IncomingMessage & NodeRequest;
-    const limits = { maxBytes: this.#maxBodyBytes, memory: this.#bodyMemory };
+    using memory = this.#bodyMemory?.lease();
+    const limits = { maxBytes: this.#maxBodyBytes, memory };
     const body = await readMessage(request, response, limits);
     if (body === refused) return;
     const isLegacy =
@@ -74,7 +76,7 @@ const refused = Symbol("refused");
 async function readMessage(
   request: IncomingMessage,
   response: ServerResponse,
-  limits: { readonly maxBytes: number; readonly memory: BodyMemory | undefined },
+  limits: { readonly maxBytes: number; readonly memory: MemoryLease | undefined },
 ): Promise<unknown> {
   const read = await readBody(request, limits);
   if ("refused" in read) {

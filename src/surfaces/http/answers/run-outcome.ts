@@ -3,7 +3,7 @@ import type { Sandbox } from "../../../service/sandbox.ts";
 import type { Tenant } from "../../../service/tenants/tenant.ts";
 import { encodeRunning, runSchema } from "../../../service/wire/run.ts";
 import type { Reply } from "../route.ts";
-import { endedView } from "../run-view.ts";
+import { type EndedViewOptions, endedView } from "../run-view.ts";
 
 /** The responses of every route that returns a run. */
 export const runReplies = {
@@ -33,11 +33,10 @@ export async function findRun(
 /** The result of a run, or 202 with its output so far if it is still running after `waitMs`. */
 export async function runOutcome(
   { sandbox, runId, sessionId, runner }: FoundRun,
-  { waitMs, signal, withReceipt = false }: { waitMs: number; signal: AbortSignal; withReceipt?: boolean },
+  { waitMs, ...options }: EndedViewOptions & { readonly waitMs: number },
 ): Promise<Reply> {
-  const outcome = await sandbox.runs.wait(runId, { timeoutMs: waitMs, signal });
-  if (outcome.status !== "running")
-    return { json: await endedView(outcome, runId, sessionId, sandbox, { withReceipt }) };
+  const outcome = await sandbox.runs.wait(runId, { timeoutMs: waitMs, signal: options.signal });
+  if (outcome.status !== "running") return { json: await endedView(outcome, runId, sessionId, sandbox, options) };
   const headers = { location: `/v1/sessions/${sessionId}/runs/${runId}` };
   return { status: 202, json: encodeRunning(outcome, { sessionId, runner }), headers };
 }

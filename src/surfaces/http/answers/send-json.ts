@@ -1,23 +1,34 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { freeBytes } from "../../../service/body-memory.ts";
 import type { ErrorReply } from "./error-status.ts";
+import { type SendLimits, sendBody } from "./send-body.ts";
 
-const jsonHeaders = {
-  "content-type": "application/json; charset=utf-8",
-  "cache-control": "no-store",
-  "x-content-type-options": "nosniff",
-};
+export const jsonType = "application/json; charset=utf-8";
+
+export function bytesHeaders(contentType: string): Record<string, string> {
+  return { "content-type": contentType, "cache-control": "no-store", "x-content-type-options": "nosniff" };
+}
+
+const jsonHeaders = bytesHeaders(jsonType);
 
 /** How much of a rejected body is still read, so that the client can read the response. */
 const lingerBytes = 64 * 1024 * 1024;
 const lingerMs = 2_000;
 
-export function sendJson(
+/** Sends a small response at once, and a large one at the speed of the client. */
+export async function sendJson(
   request: IncomingMessage,
   response: ServerResponse,
   { status, json, headers = {} }: { status: number; json: object; headers?: Readonly<Record<string, string>> },
-): void {
+  limits?: SendLimits,
+): Promise<void> {
   // As a string, because Node sends it in one write with the headers. A buffer would need a second write.
   const body = JSON.stringify(json);
+  if (limits && body.length > freeBytes) {
+    const bytes = Buffer.from(body);
+    await limits.memory?.holdWhenFree(bytes.byteLength - freeBytes, limits.gone());
+    return sendBody(request, response, { status, headers: { ...jsonHeaders, ...headers }, parts: [bytes] }, limits);
+  }
   response.writeHead(status, { ...jsonHeaders, "content-length": Buffer.byteLength(body), ...headers });
   response.end(request.method === "HEAD" ? undefined : body);
 }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-/** Server-sent events to one client. Waits for the client, so one that stops reading uses the memory of one event. */
+/** Server-sent events to one client. Waits for the client, so one that stops reading uses the memory of one piece. */
 export class EventStream implements Disposable {
   readonly #response: ServerResponse;
   readonly #stallMs: number;
@@ -22,12 +22,28 @@ export class EventStream implements Disposable {
     }, options.heartbeatMs);
   }
 
-  /** JSON has no line breaks, so a program's output cannot inject a field. */
-  async send(event: string, data: object, id?: number): Promise<void> {
-    const head = id === undefined ? "" : `id: ${id}\n`;
+  send(event: string, data: object, id?: number): Promise<void> {
+    return this.sendPieces(event, [JSON.stringify(data)], id);
+  }
+
+  /**
+   * Sends JSON in pieces. Each is made when the client has taken the one before. JSON has no line breaks, so a program's output cannot
+   * inject a field.
+   */
+  async sendPieces(event: string, pieces: Iterable<string>, id?: number): Promise<void> {
+    let before = `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: `;
     this.#isBlocked = true;
     try {
-      await writeAll(this.#response, `${head}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`, this.#stallMs);
+      // One write for an event of one piece: each write is a system call.
+      let last: string | undefined;
+      for (const piece of pieces) {
+        if (last !== undefined) {
+          if (!(await writeAll(this.#response, before + last, this.#stallMs))) return;
+          before = "";
+        }
+        last = piece;
+      }
+      await writeAll(this.#response, `${before}${last ?? ""}\n\n`, this.#stallMs);
     } finally {
       this.#isBlocked = false;
     }

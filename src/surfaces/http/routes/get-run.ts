@@ -12,8 +12,9 @@ export const getRunRoute = defineRoute({
   params: runParams,
   query: waitQuery,
   replies: runReplies,
-  async handle({ params, query, tenant, signal }) {
+  async handle({ params, query, tenant, memory, signal }) {
     return runOutcome(await findRun(tenant, params), {
+      memory,
       ...{ waitMs: query.wait * 1000, signal, withReceipt: query.receipt === "true" },
     });
   },

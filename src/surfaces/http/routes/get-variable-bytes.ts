@@ -1,5 +1,5 @@
-import type { ServerResponse } from "node:http";
 import { z } from "zod";
+import { reserveParts } from "../answers/send-body.ts";
 import { sessionId, variableName } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 
@@ -16,13 +16,8 @@ export const getVariableBytesRoute = defineRoute({
   scope: "read",
   params: z.strictObject({ session: sessionId, name: variableName }),
   replies: { 200: { description: "the bytes", contentType } },
-  async handle({ params, tenant, request }) {
-    const data = await (await tenant.sessions.get(params.session)).getBytes(params.name, { maxBytes });
-    const send = async (response: ServerResponse) => {
-      const headers = { "content-type": contentType, "cache-control": "no-store", "x-content-type-options": "nosniff" };
-      response.writeHead(200, { ...headers, "content-length": data.byteLength });
-      response.end(request.method === "HEAD" ? undefined : data);
-    };
-    return { send };
+  async handle({ params, tenant, memory }) {
+    const session = await tenant.sessions.get(params.session);
+    return { bytes: [await session.getBytes(params.name, { maxBytes, onBytes: reserveParts(memory) })], contentType };
   },
 });

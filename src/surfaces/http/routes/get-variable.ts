@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { jsonAround } from "../answers/json-around.ts";
+import { reserveParts } from "../answers/send-body.ts";
 import { sessionId, variableName } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 
@@ -19,8 +21,9 @@ export const getVariableRoute = defineRoute({
       schema: z.strictObject({ name: z.string(), value: z.unknown().describe("as JSON") }),
     },
   },
-  async handle({ params, tenant }) {
+  async handle({ params, tenant, memory }) {
     const session = await tenant.sessions.get(params.session);
-    return { json: { name: params.name, value: await session.get(params.name, { maxBytes }) } };
+    const value = await session.getJson(params.name, { maxBytes, onBytes: reserveParts(memory) });
+    return jsonAround({ name: params.name }, value);
   },
 });

@@ -14,9 +14,9 @@ export const interruptRunRoute = defineRoute({
   params: runParams,
   query: waitQuery,
   replies: runReplies,
-  async handle({ params, query, tenant, signal }) {
+  async handle({ params, query, tenant, memory, signal }) {
     const run = await findRun(tenant, params);
     run.sandbox.runs.interrupt(run.runId);
-    return runOutcome(run, { waitMs: query.wait * 1000, signal, withReceipt: query.receipt === "true" });
+    return runOutcome(run, { waitMs: query.wait * 1000, memory, signal, withReceipt: query.receipt === "true" });
   },
 });

@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { afterRuns } from "../../../service/runs/start-run.ts";
 import type { Session } from "../../../sessions/session.ts";
+import { jsonAround } from "../answers/json-around.ts";
+import { reserveParts } from "../answers/send-body.ts";
 import { sessionParams } from "../parameters.ts";
-import { defineRoute } from "../route.ts";
+import { defineRoute, type Reply } from "../route.ts";
 
 const maxBytes = 16 * 1024 * 1024;
 const maxPreviewBytes = 1024 * 1024;
@@ -36,13 +38,13 @@ export const readValueRoute = defineRoute({
   params: sessionParams,
   body: bodySchema,
   replies: { 200: { description: "the value", schema: valueSchema } },
-  async handle({ params, body, tenant, signal }) {
+  async handle({ params, body, tenant, memory, signal }) {
     const { runs } = await tenant.sandbox();
     const session = await tenant.sessions.get(params.session);
     await afterRuns(runs, session.id, signal);
     const release = runs.acquireSlot();
     try {
-      return { json: await readValue(session, body) };
+      return await readValue(session, body, reserveParts(memory));
     } finally {
       release();
     }
@@ -51,12 +53,13 @@ export const readValueRoute = defineRoute({
 
 type Body = z.output<typeof bodySchema>;
 
-async function readValue(session: Session, body: Body): Promise<z.output<typeof valueSchema>> {
+async function readValue(session: Session, body: Body, onBytes: (bytes: number) => void): Promise<Reply> {
   const time = body.timeout === undefined ? {} : { timeoutMs: body.timeout * 1000 };
   if (body.as === "json") {
-    return { value: await session.get(body.expression, { ...time, maxBytes: body.max_bytes ?? maxBytes }) };
+    const limits = { maxBytes: body.max_bytes ?? maxBytes, onBytes };
+    return jsonAround({}, await session.getJson(body.expression, { ...time, ...limits }));
   }
   const most = body.max_bytes === undefined ? {} : { maxBytes: Math.min(body.max_bytes, maxPreviewBytes) };
   const { form, text, characters, isCut } = await session.preview(body.expression, { ...time, ...most });
-  return { form, text, characters, is_cut: isCut };
+  return { json: { form, text, characters, is_cut: isCut } };
 }

@@ -55,7 +55,7 @@ export const startRunRoute = defineRoute({
       .describe("if another run is running in this session: return 409, or wait for it, at most `wait` seconds"),
   }),
   replies: runReplies,
-  async handle({ params, query, body, tenant, service, request, signal }) {
+  async handle({ params, query, body, tenant, service, request, memory, signal }) {
     const key = keyOf(request.headers["idempotency-key"]);
     const sandbox = await tenant.sandbox();
     const session = await tenant.sessions.get(params.session);
@@ -82,14 +82,12 @@ export const startRunRoute = defineRoute({
     const { sessionId } = sandbox.runs.status(runId);
     const withReceipt = query.receipt === "true";
     if (request.headers.accept?.includes("text/event-stream")) {
-      return streamRun(sandbox, runId, { fromOffset: query.offset ?? 0, withReceipt, service });
+      return streamRun(sandbox, runId, { fromOffset: query.offset ?? 0, withReceipt, memory, service });
     }
     const leftMs = body.stdin_stream ? 0 : Math.max(0, waitMs - (performance.now() - startedAt));
     return runOutcome(
       { sandbox, runId, sessionId, runner: tenant.sessions.runner },
-      {
-        ...{ waitMs: leftMs, signal, withReceipt },
-      },
+      { waitMs: leftMs, memory, signal, withReceipt },
     );
   },
 });

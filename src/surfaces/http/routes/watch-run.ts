@@ -17,10 +17,10 @@ export const watchRunRoute = defineRoute({
   params: runParams,
   query: z.strictObject({ offset: offsetQuery, receipt: receiptQuery }),
   replies: { 200: { description: "the data of each event is a RunEvent", contentType: "text/event-stream" } },
-  async handle({ params, query, tenant, service, request }) {
+  async handle({ params, query, tenant, service, memory, request }) {
     const { sandbox, runId } = await findRun(tenant, params);
     const fromOffset = query.offset ?? afterLast(request.headers["last-event-id"]);
-    return streamRun(sandbox, runId, { fromOffset, withReceipt: query.receipt === "true", service });
+    return streamRun(sandbox, runId, { fromOffset, withReceipt: query.receipt === "true", memory, service });
   },
 });
 

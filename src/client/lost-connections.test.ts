@@ -107,7 +107,6 @@ test("a slow reader of events takes only what it reads, and then everything", as
   const run = (await slow.session("s")).run("flood");
   const events = run[Symbol.asyncIterator]();
   let length = ((await events.next()).value as { text: string }).text.length;
-  received = 0;
   await (await codecell.session("s")).attachRun(await run.runId()); // everything is printed
   expect(received).toBeLessThan(1024 * 1024);
   for await (const event of events) if (event.type === "stdout") length += event.text.length;

@@ -17,7 +17,9 @@ export async function copyWasmRuntime(stateHome: string): Promise<void> {
   const runtime = await prepared;
   if (runtime === undefined) return;
   const root = defaultRuntimeRoot({ XDG_STATE_HOME: stateHome });
-  await cp(runtime, join(root, basename(runtime)), { recursive: true });
+  // What another process is still making has a hidden name, and may vanish while it is copied.
+  const filter = (path: string) => !basename(path).startsWith(".");
+  await cp(runtime, join(root, basename(runtime)), { recursive: true, filter });
 }
 
 /** The one that tests in this process use. */

@@ -9,7 +9,9 @@ describe("HiddenFiles", () => {
   let counts: number;
   let answer: DeletedFiles;
   let hidden: HiddenFiles;
+  let clockMs: number;
   beforeEach(async () => {
+    clockMs = 0;
     used = 5 * limit;
     counts = 0;
     answer = { bytes: 0, isComplete: true };
@@ -17,8 +19,10 @@ describe("HiddenFiles", () => {
       async () => ({ bytes: used, isPrompt: true }),
       async () => {
         counts++;
+        clockMs += 100;
         return answer;
       },
+      () => clockMs,
     );
     await hidden.look();
     hidden.begin(0);
@@ -63,6 +67,8 @@ describe("HiddenFiles", () => {
     answer = { bytes: limit * 0.9, isComplete: true };
     await hiddenAfter(limit * 1.2);
     expect(await hiddenAfter(0, limit * 0.5)).toBeLessThanOrEqual(limit * 0.5);
+    clockMs += 1000;
+    expect(await hiddenAfter(0, limit * 0.5)).toBe(limit * 0.9);
   });
 
   test("asks for an early look after a part of what is left was written", async () => {

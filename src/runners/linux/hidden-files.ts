@@ -22,6 +22,7 @@ interface Account {
 export class HiddenFiles {
   readonly #measureUsed: () => Promise<UsedSpace>;
   readonly #count: (() => Promise<DeletedFiles>) | undefined;
+  readonly #now: () => number;
   #used: UsedSpace = { bytes: 0, isPrompt: false };
   #account: Account = { usedBytes: 0, namedBytes: 0, deletedBytes: 0 };
   /** size of everything when it was last measured */
@@ -30,9 +31,14 @@ export class HiddenFiles {
   #isSuspect = false;
   #restsUntilMs = 0;
 
-  constructor(used: () => Promise<UsedSpace>, count: (() => Promise<DeletedFiles>) | undefined) {
+  constructor(
+    used: () => Promise<UsedSpace>,
+    count: (() => Promise<DeletedFiles>) | undefined,
+    now = () => performance.now(),
+  ) {
     this.#measureUsed = used;
     this.#count = count;
+    this.#now = now;
   }
 
   /** Whether the used space of this file system tells at once that something was written. */
@@ -53,7 +59,7 @@ export class HiddenFiles {
 
   /** Whether so much was written since the last look, by anybody, that the directory should be measured now. */
   async hasGrown(limitBytes: number): Promise<boolean> {
-    if (this.#isSuspect) return performance.now() >= this.#restsUntilMs;
+    if (this.#isSuspect) return this.#now() >= this.#restsUntilMs;
     const { bytes } = await this.#measureUsed().catch(() => this.#used);
     return bytes - this.#used.bytes > Math.max(leastGrowthBytes, (limitBytes - this.#lastBytes) / roomPart);
   }
@@ -76,10 +82,10 @@ export class HiddenFiles {
     this.#isSuspect = namedBytes + most > limitBytes;
     if (!this.#isSuspect) return deletedBytes;
     // The files of the last count may be gone by now: without a new one they do not end a cell.
-    if (performance.now() < this.#restsUntilMs) return Math.max(0, Math.min(deletedBytes, limitBytes - namedBytes));
-    const began = performance.now();
+    if (this.#now() < this.#restsUntilMs) return Math.max(0, Math.min(deletedBytes, limitBytes - namedBytes));
+    const began = this.#now();
     const found = await this.#count().catch(() => ({ bytes: 0, isComplete: false }));
-    this.#restsUntilMs = performance.now() + (performance.now() - began) * restShare;
+    this.#restsUntilMs = this.#now() + (this.#now() - began) * restShare;
     // Fails closed: what cannot be seen is taken for all that is missing.
     if (!found.isComplete) return Math.max(found.bytes, most);
     this.#isSuspect = false;

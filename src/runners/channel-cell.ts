@@ -4,7 +4,7 @@ import type { ModuleHint } from "../kernel/preload-failure.ts";
 import type { Cleanup } from "../lib/cleanup.ts";
 import type { CodecellError } from "../lib/errors.ts";
 import type { CellUsage } from "./cell-usage.ts";
-import type { DiskWatch } from "./linux/disk-watch.ts";
+import type { DiskWatch } from "./linux/disk/disk-watch.ts";
 import type { EnforcementReceipt } from "./receipt.ts";
 import type { Carrier, Cell, CellDisk, CellExit } from "./runner.ts";
 

@@ -7,7 +7,7 @@ import { makeClosedEntries } from "../../src/runners/linux/closed-entries.ts";
 import { findHostRoot } from "../../src/runners/linux/host-root.ts";
 import { privateUids } from "../../src/runners/linux/private-uid.ts";
 import { findPython } from "../../src/runners/linux/python.ts";
-import { seccompFilter } from "../../src/runners/linux/seccomp.ts";
+import { seccompFilter } from "../../src/runners/linux/seccomp/seccomp.ts";
 import type { JailPaths } from "../../src/runners/process/bubblewrap.ts";
 import {
   directArguments,

@@ -2,9 +2,9 @@ import { spawn } from "node:child_process";
 import { access } from "node:fs/promises";
 import { constants } from "node:os";
 import { describe, expect, test } from "vitest";
-import { seccompFilter } from "../../src/runners/linux/seccomp.ts";
-import type { FilterArch, SyscallName } from "../../src/runners/linux/syscalls.ts";
-import { syscallNumber } from "../../src/runners/linux/syscalls.ts";
+import { seccompFilter } from "../../src/runners/linux/seccomp/seccomp.ts";
+import type { FilterArch, SyscallName } from "../../src/runners/linux/seccomp/syscalls.ts";
+import { syscallNumber } from "../../src/runners/linux/seccomp/syscalls.ts";
 
 const bubblewrap = "/usr/bin/bwrap";
 const python = "/usr/bin/python3";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CodecellError } from "../../src/lib/errors.ts";
 import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
-import { syscallNumber } from "../../src/runners/linux/syscalls.ts";
+import { syscallNumber } from "../../src/runners/linux/seccomp/syscalls.ts";
 import type { LiveSession } from "../../src/sessions/live-session.ts";
 import { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import { isMissing, type Tier, tiers } from "../support/tiers.ts";

@@ -1,4 +1,4 @@
-import { argumentLow, field, opcode } from "../../src/runners/linux/bpf.ts";
+import { argumentLow, field, opcode } from "../../src/runners/linux/seccomp/bpf.ts";
 
 export interface SimulatedCall {
   readonly arch: number;

@@ -10,7 +10,7 @@ import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell } from "../channel-cell.ts";
 import { enforcedReceipt, policyRefused } from "../enforced-receipt.ts";
 import { ImageKernels } from "../images/image-kernels.ts";
-import { DiskWatch } from "../linux/disk-watch.ts";
+import { DiskWatch } from "../linux/disk/disk-watch.ts";
 import { namespaceGuarantees } from "../linux/guarantees.ts";
 import { linuxKernelSetup } from "../linux/kernel-setup.ts";
 import { closedWorkspace, resolveMounts } from "../linux/mounts.ts";

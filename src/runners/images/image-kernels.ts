@@ -1,8 +1,8 @@
 import { existsSync, utimesSync } from "node:fs";
 import type { Logger } from "../../lib/log/logger.ts";
 import { PromiseCache } from "../../lib/promise-cache.ts";
-import { killNotifyFilter, seccompFilter } from "../linux/seccomp.ts";
-import type { FilterArch } from "../linux/syscalls.ts";
+import { killNotifyFilter, seccompFilter } from "../linux/seccomp/seccomp.ts";
+import type { FilterArch } from "../linux/seccomp/syscalls.ts";
 import { type ImageKernel, prepareImageKernel } from "./image-kernel.ts";
 import type { ExaminedImage, RunInImage } from "./run-in-image.ts";
 

@@ -8,16 +8,16 @@ import { ChannelCell, noUsage } from "../channel-cell.ts";
 import { enforcedReceipt } from "../enforced-receipt.ts";
 import { chooseCellUid } from "../linux/cell-user.ts";
 import { removeDeadHosts } from "../linux/dead-hosts.ts";
-import { countDeletedFiles } from "../linux/deleted-files.ts";
-import { DiskWatch } from "../linux/disk-watch.ts";
+import { countDeletedFiles } from "../linux/disk/deleted-files.ts";
+import { DiskWatch } from "../linux/disk/disk-watch.ts";
 import { namespaceGuarantees } from "../linux/guarantees.ts";
-import { hostArch, noFilterHere } from "../linux/host-arch.ts";
 import { prepareKernelFiles } from "../linux/kernel-files.ts";
 import { missingModuleHint } from "../linux/missing-module.ts";
 import { type CellMount, closedWorkspace, resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
 import { type PythonInstallation, probeTimeoutMs, pythonFinder } from "../linux/python.ts";
-import { killNotifyFilter } from "../linux/seccomp.ts";
+import { hostArch, noFilterHere } from "../linux/seccomp/host-arch.ts";
+import { killNotifyFilter } from "../linux/seccomp/seccomp.ts";
 import type { EnforcementPlan } from "../receipt.ts";
 import type {
   Carrier,

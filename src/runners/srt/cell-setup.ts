@@ -5,8 +5,8 @@ import type { Policy } from "../../policy/schema.ts";
 import { linuxKernelSetup } from "../linux/kernel-setup.ts";
 import type { CellMount } from "../linux/mounts.ts";
 import { interpreterBytes, someCores } from "../linux/rlimits.ts";
-import { seccompFilter } from "../linux/seccomp.ts";
-import type { FilterArch } from "../linux/syscalls.ts";
+import { seccompFilter } from "../linux/seccomp/seccomp.ts";
+import type { FilterArch } from "../linux/seccomp/syscalls.ts";
 import type { PythonOnHost, SrtCellConfig } from "./cell-command.ts";
 
 /** The supervisor is the only child of the first process in the cell's pid namespace, which belongs to srt. */

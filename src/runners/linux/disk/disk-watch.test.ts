@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { silentLogger } from "../../lib/log/logger.ts";
+import { silentLogger } from "../../../lib/log/logger.ts";
 import { DiskWatch, type WatchedCell } from "./disk-watch.ts";
 
 const mebibyte = 2 ** 20;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { simulateFilter } from "../../../test/support/bpf-simulator.ts";
+import { simulateFilter } from "../../../../test/support/bpf-simulator.ts";
 import { answer, argumentHigh, argumentLow, encode, field, ifAnyBit, ifEqual, load, unlessEqual } from "./bpf.ts";
 
 const call = (number: number, ...args: (number | bigint)[]) => ({ arch: 7, number, args });

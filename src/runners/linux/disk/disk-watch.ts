@@ -1,7 +1,7 @@
-import { CodecellError } from "../../lib/errors.ts";
-import type { Logger } from "../../lib/log/logger.ts";
-import { formatSize } from "../../policy/format-units.ts";
-import type { Cell, CellDisk, DiskFinding } from "../runner.ts";
+import { CodecellError } from "../../../lib/errors.ts";
+import type { Logger } from "../../../lib/log/logger.ts";
+import { formatSize } from "../../../policy/format-units.ts";
+import type { Cell, CellDisk, DiskFinding } from "../../runner.ts";
 import type { DeletedFiles } from "./deleted-files.ts";
 import { directorySize, usedSpace } from "./directory-size.ts";
 import { HiddenFiles } from "./hidden-files.ts";

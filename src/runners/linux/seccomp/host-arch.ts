@@ -1,4 +1,4 @@
-import type { Probe } from "../runner.ts";
+import type { Probe } from "../../runner.ts";
 import type { FilterArch } from "./syscalls.ts";
 
 /** The architecture of system call filters on this host. */

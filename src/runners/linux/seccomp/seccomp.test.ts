@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { simulateFilter } from "../../../test/support/bpf-simulator.ts";
+import { simulateFilter } from "../../../../test/support/bpf-simulator.ts";
 import { absentCalls, deniedCalls, signalCalls } from "./denied-calls.ts";
 import type { SeccompOptions } from "./seccomp.ts";
 import { auditArch, errno, killNotifyFilter, seccompFilter, verdict } from "./seccomp.ts";

@@ -15,7 +15,7 @@ export type { ReachedHost, RefusedHost } from "../sessions/network/egress-record
 /** The events of a run, with their numbers. */
 export type { NumberedEvent, RunLog } from "../sessions/runs/run-log.ts";
 /** A budget for request bodies that are held in memory. */
-export { BodyMemory } from "./body-memory.ts";
+export { BodyMemory, type MemoryLease } from "./body-memory.ts";
 /** Opens the sandbox of a server when its first tool is called. */
 export { LazySandbox } from "./lazy-sandbox.ts";
 /** The pattern of a search. */

@@ -76,7 +76,8 @@ describe.skipIf(skipsProcess)("sessions of the library and of the client", () =>
         yield "a";
         yield bytes("b");
       }
-      expect((await session.run("input() * 2", { stdin: parts() })).value).toBe("'abab'");
+      const { status, value, notes } = await session.run("input() * 2", { stdin: parts() });
+      expect({ status, value, notes }).toEqual({ status: "ok", value: "'abab'", notes: [] });
       const slow = await session.run("import time\ntime.sleep(60)", { timeout: "300ms" });
       expect(slow).toMatchObject({ status: "timeout", stoppedAtLine: 2, state: "kept" });
       expect(await failure(session.run("1", { timeout: "soon" }))).toBe("usage");

@@ -53,7 +53,7 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients in a cell", () => {
       [
         ...["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "PIP_CERT"],
         ...["NODE_EXTRA_CA_CERTS", "npm_config_cafile"],
-      ].map((name) => [name, "/ca/ca.pem"]),
+      ].map((name) => [name, "/ca/ca.crt"]),
     );
     codecell = await LiveSessions.open({
       policy: parsePolicy({

@@ -57,7 +57,7 @@ describe.skipIf(skipsProcess || !hasOpenssl)("real clients with a secret in a ce
       runners: [processRunner()],
       egress: {
         fixedAddresses: { "good.example": "127.0.0.1", "other.example": "127.0.0.1" },
-        authorities: [await readFile(join(authority.directory, "ca.pem"), "utf8")],
+        authorities: [await readFile(join(authority.directory, "ca.crt"), "utf8")],
       },
     });
     session = await codecell.openSession();

@@ -146,11 +146,12 @@ describe("code that calls tools of another MCP server", () => {
 
   test("leaves an event in the audit for each call, without its data", async () => {
     await run("test_echo('n0t-in-the-audit')");
-    const { stdout } = await codecell(["audit", "export", "--state-dir", pair.directories.state, "--format", "jsonl"]);
-    const events = stdout
-      .split("\n")
-      .filter((line) => line.includes('"tool.called"'))
-      .map((line) => JSON.parse(line));
+    const argv = ["audit", "export", "--state-dir", pair.directories.state, "--format", "jsonl"];
+    const called = async () =>
+      (await codecell(argv)).stdout.split("\n").filter((line) => line.includes('"tool.called"'));
+    // the server writes its audit a moment after the answer
+    await expect.poll(async () => (await called()).at(-1)).toContain('"echo"');
+    const events = (await called()).map((line) => JSON.parse(line));
     const statuses = new Set(events.map((event) => (event.event ?? event).status));
     expect([...statuses].sort()).toEqual(["error", "ok", "refused", "timeout", "unavailable"]);
     expect(events.at(-1).event ?? events.at(-1)).toMatchObject({ server: "test", tool: "echo", status: "ok" });

@@ -66,7 +66,7 @@ describe.skipIf(!hasOpenssl()).each(withSockets.filter(({ isAbsent }) => !isAbse
         audit: openAudit(policy, { stateDir: join(root, "state") }),
         egress: {
           fixedAddresses: { "good.example": "127.0.0.1", "other.example": "127.0.0.1" },
-          authorities: [readFileSync(join(authority.directory, "ca.pem"), "utf8")],
+          authorities: [readFileSync(join(authority.directory, "ca.crt"), "utf8")],
           logger: { debug: note, info: note, warn: note, error: note },
         },
       });

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 
 export interface TestAuthority {
-  /** directory with only `ca.pem`, the authority's certificate */
+  /** directory with only `ca.crt`, the authority's certificate */
   readonly directory: string;
   readonly key: Buffer;
   readonly cert: Buffer;
@@ -20,7 +20,7 @@ export async function makeAuthority(root: string, names: readonly string[]): Pro
   const directory = at("public");
   await mkdir(directory);
   await chmod(directory, 0o755);
-  const certificate = join(directory, "ca.pem");
+  const certificate = join(directory, "ca.crt");
   await openssl("req", "-x509", ...newKey, "-keyout", "ca.key", "-out", certificate, "-days", "2", "-subj", "/CN=test");
   await chmod(certificate, 0o644);
   await openssl("req", ...newKey, "-keyout", "leaf.key", "-out", "leaf.csr", "-subj", "/CN=leaf");

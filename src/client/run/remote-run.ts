@@ -53,9 +53,12 @@ export class RemoteRun implements Promise<RemoteRunResult>, CodeRun, AsyncDispos
     const { signal, transport, pathOf, onStarted, onEnded } = this.#parts;
     const cancel = () => void this.#send("cancel");
     let result: RemoteRunResult | undefined;
+    let hasStarted = false;
     try {
       for await (const event of this.#parts.events) {
         if (event.kind === "run") {
+          if (hasStarted) continue; // a new connection tells it again
+          hasStarted = true;
           this.#tell(event.runId);
           onStarted?.(event.runId);
           if (signal?.aborted) cancel();

@@ -50,7 +50,7 @@ export class Place implements AsyncDisposable {
       const authority = await makeAuthority(join(root, name), names);
       const origin = await openSecretOrigin(authority, { password: secretValue });
       cleanup.defer(() => origin.close());
-      return { origin, certificate: await readFile(join(authority.directory, "ca.pem"), "utf8") };
+      return { origin, certificate: await readFile(join(authority.directory, "ca.crt"), "utf8") };
     };
     const [trusted, untrusted] = [await open("trusted"), await open("untrusted")];
     const authorities = [trusted.certificate];

@@ -24,6 +24,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["src/**/*.test.ts", "test/*.test.ts"],
+          globalSetup: stateHomes,
           ...shared,
           ...patience,
           testTimeout: 60_000,

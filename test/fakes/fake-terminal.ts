@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { afterAll } from "vitest";
+import { inject } from "vitest";
 import type { Output, Terminal, TerminalSignal } from "../../src/surfaces/cli/shell/terminal.ts";
 
 export interface FakeTerminalOptions {
@@ -19,8 +18,7 @@ export type FakeOutput = Output & {
 };
 
 /** The commands' state directory, so that tests do not use the developer's home directory. */
-const stateHome = mkdtempSync(join(tmpdir(), "codecell-state-"));
-afterAll(() => rmSync(stateHome, { recursive: true, force: true }));
+const stateHome = mkdtempSync(join(inject("stateHomes"), "t-"));
 
 /** A terminal in memory, whose output tests can read and to which they can send signals. */
 export class FakeTerminal implements Terminal {

@@ -418,7 +418,7 @@ export class KernelClient implements Branch {
     pending.credit?.close();
     this.#calls?.endRun(message.id);
     pending.handlers.onEnd?.();
-    pending.resolve(message.recoveredTo === undefined ? message : this.#told(message));
+    pending.resolve(this.#told(message));
   }
 
   /** What is left after a crash, in the session's numbers: those of the cell mean nothing to the session's callers. */

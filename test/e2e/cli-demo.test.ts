@@ -45,7 +45,8 @@ describe("examples", () => {
   test("examples/stream.js prints events as they arrive", async () => {
     const { code, stdout } = await script("examples/stream.js");
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^stdout: step 0\nstdout: step 1\nstdout: step 2\nstderr: a warning\nok in \w+\n$/);
+    // lines that a slow machine reads at once are one event
+    expect(stdout).toMatch(/^stdout: step 0\n(stdout: )?step 1\n(stdout: )?step 2\nstderr: a warning\nok in \w+\n$/);
   });
 
   test("examples/limits.js stops an endless run and continues", async () => {

@@ -30,12 +30,15 @@ async function runWarmStop(argv: readonly string[], { terminal }: CommandContext
   return 1;
 }
 
-/** Its lock is released when its cells are gone. One that is starting is asked again until it listens. */
+/**
+ * Waits for the exit of the process: it still writes to its directory when its cells are gone and its lock is released. One
+ * that is starting is asked again until it listens.
+ */
 async function stop(lock: string): Promise<boolean> {
   const until = performance.now() + stopWithinMs;
   while (await isHeld(lock)) {
     if (performance.now() > until) return false;
-    await askHolder(socketOf(lock), "stop");
+    await askHolder(socketOf(lock), "stop", stopWithinMs);
     await pause(20);
   }
   return true;

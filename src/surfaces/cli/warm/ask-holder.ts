@@ -22,14 +22,21 @@ export function socketOf(lock: string): string {
   return lock.replace(/\.lock$/, ".sock");
 }
 
-/** Asks a holder about itself, or to stop. Undefined: it is starting, has exited, or does not answer. */
-export function askHolder(path: string, ask: Exclude<WarmRequest["ask"], "run">): Promise<HolderFacts | undefined> {
+/**
+ * Asks a holder about itself, or to stop; the second is answered when the process has exited. Undefined: it is starting, has
+ * exited, or does not answer.
+ */
+export function askHolder(
+  path: string,
+  ask: Exclude<WarmRequest["ask"], "run">,
+  withinMs = replyWithinMs,
+): Promise<HolderFacts | undefined> {
   if (socketProblem(path) !== undefined) return Promise.resolve(undefined);
   return new Promise((resolve) => {
     const reader = new FrameReader(maxReplyBytes);
     let facts: HolderFacts | undefined;
     const socket = connect(path);
-    socket.setTimeout(replyWithinMs, () => socket.destroy());
+    socket.setTimeout(withinMs, () => socket.destroy());
     socket.on("data", (chunk: Buffer) => {
       try {
         for (const one of reader.push(chunk)) if (one.type === "facts") facts = JSON.parse(one.data.toString());

@@ -89,6 +89,7 @@ async function serve(
   let runs = 0;
   const running = new Set<Promise<void>>();
   const connections = new Map<Socket, HolderConnection>();
+  const waitingForExit = new WeakSet<Socket>();
   const stopped = new AbortController();
   const facts = (): HolderFacts => ({
     ...{ pid: process.pid, version: codecellVersion(), runner: codecell.runner },
@@ -99,8 +100,12 @@ async function serve(
   const holder = {
     ...{ codecell, flags },
     onAsked({ ask }: { ask: string }, socket: Socket) {
-      socket.end(frame("facts", JSON.stringify(facts())));
-      if (ask === "stop") stopped.abort();
+      const reply = frame("facts", JSON.stringify(facts()));
+      if (ask !== "stop") return void socket.end(reply);
+      socket.write(reply);
+      socket.unref(); // the kernel closes it when this process has exited: that is the answer to "stop"
+      waitingForExit.add(socket);
+      stopped.abort();
     },
     onRun(run: Promise<void>) {
       runs += 1;
@@ -130,5 +135,5 @@ async function serve(
   server.close();
   for (const connection of connections.values()) connection.stop("SIGTERM");
   await Promise.all(running);
-  for (const socket of connections.keys()) socket.destroySoon();
+  for (const socket of connections.keys()) if (!waitingForExit.has(socket)) socket.destroySoon();
 }

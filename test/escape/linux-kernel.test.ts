@@ -46,7 +46,7 @@ print(json.dumps(done))`;
 import socket
 done = []
 for name, number, args in (("bpf", 321, (0, buffer, 64)), ("perf_event_open", 298, (buffer, 0, -1, -1, 0)), ("keyctl", 250, (0, -3, 1)),
-    ("add_key", 248, (b"user", b"k", b"x", 1, -2)), ("request_key", 249, (b"user", b"k", 0, -2)), ("io_uring_setup", 425, (8, buffer)),
+    ("add_key", 248, (b"user", b"k", b"x", 1, -2)), ("request_key", 249, (b"user", b"k", 0, -2)), ("io_uring_setup", 425, (8, buffer)), ("io_setup", 206, (1, buffer)),
     ("userfaultfd", 323, (0,)), ("kexec_load", 246, (0, 0, 0, 0)), ("init_module", 175, (buffer, 1, b"")), ("finit_module", 313, (0, b"", 0)),
     ("delete_module", 176, (b"x", 0)), ("ptrace traceme", 101, (0, 0, 0, 0)), ("personality", 135, (0x0040000,)),
     ("name_to_handle_at", 303, (-100, b"/usr", buffer, buffer, 0)), ("open_by_handle_at", 304, (-100, buffer, 0)), ("fanotify", 300, (0, 0)),

@@ -81,6 +81,34 @@ print(json.dumps(done))`;
       expect(await look(session, code)).toEqual([]);
     });
 
+    test("shows nothing in /proc that tells what the machine and its other tenants do, or which machine it is", async () => {
+      const code = `
+import os
+shown = []
+for name in ("zoneinfo", "vmstat", "softirqs", "buddyinfo", "locks", "interrupts", "diskstats", "sys/kernel/random/boot_id"):
+    try:
+        if open("/proc/" + name).read(1): shown.append(name)
+    except OSError: pass
+for name in ("fs", "bus", "irq", "pressure", "acpi", "scsi"):
+    try:
+        if os.listdir("/proc/" + name): shown.append(name)
+    except OSError: pass
+print(json.dumps(shown))`;
+      expect(await look(session, code)).toEqual([]);
+    });
+
+    // bubblewrap and container engines cannot limit them: there the Linux kernel keeps a reserve for the host
+    test.runIf(layout.options.layout === "template")("does not let one cell use up all terminals", async () => {
+      const code = `
+import pty
+held = []
+try:
+    while len(held) < 256: held.append(pty.openpty())
+except OSError: pass
+print(json.dumps(len(held)))`;
+      expect(await look(session, code)).toBeLessThanOrEqual(64);
+    });
+
     test("gives no privileges to set-user-ID programs, neither existing nor new ones", async () => {
       const code = `
 import os, shutil, subprocess

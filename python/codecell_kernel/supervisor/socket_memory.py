@@ -30,16 +30,14 @@ LISTS = (("TCP:", INET, TCP), ("TCP6:", INET6, TCP), ("UDP:", INET, UDP), ("UDP6
 
 
 def open_socket_memory():
-    """Call it before the system call filter, which refuses netlink. None if the OS does not report sockets (gVisor)."""
-    try:
-        return SocketMemory()
-    except OSError:
-        return None
+    """Call it before the system call filter, which refuses netlink. None if the OS does not count sockets."""
+    memory = SocketMemory()
+    return None if memory.counters[0] < 0 else memory
 
 
 class SocketMemory:
     def __init__(self):
-        self.netlink = _socket.socket(NETLINK, _socket.SOCK_RAW | _socket.SOCK_CLOEXEC | _socket.SOCK_NONBLOCK, SOCK_DIAG)
+        self.netlink = open_netlink()
         self.counters = [open_counter("/proc/self/net/" + name) for name in ("sockstat", "sockstat6")]
         self.most = most_of_one()
         self.unlisted = max(0, self.counts()["sockets:"] - self.unix()[0])  # ours: this netlink socket
@@ -101,6 +99,8 @@ class SocketMemory:
 
     def dump(self, request, body):
         """The attributes of each socket. Every list is read to its end, or the Linux kernel refuses the next request."""
+        if self.netlink is None:
+            raise OSError("an engine's filter refuses netlink")
         self.netlink.send(HEADER.pack(HEADER.size + len(request), BY_FAMILY, REQUEST_DUMP, 1, 0) + request)
         while True:
             data = self.netlink.recv(1 << 16)
@@ -113,6 +113,14 @@ class SocketMemory:
                     raise OSError("the OS does not list these sockets")
                 yield attributes_in(data, at + HEADER.size + body, at + length)
                 at += length + 3 & ~3
+
+
+def open_netlink():
+    kind = _socket.SOCK_RAW | _socket.SOCK_CLOEXEC | _socket.SOCK_NONBLOCK
+    try:
+        return _socket.socket(NETLINK, kind, SOCK_DIAG)
+    except OSError:
+        return None
 
 
 def in_use(counts):

@@ -247,6 +247,7 @@ class ContainerRunner implements SandboxRunner {
         usesHostLabels: engine.labelsFiles,
         processLimit: home.processLimit,
         processors: engine.processors,
+        limitsSockets: engine.limits.sockets,
       }),
     });
     cleanup.defer(() => this.#remove(engine, container));

@@ -25,12 +25,14 @@ MAX_PLANS = 64
 
 
 class Supervisor:
-    def __init__(self, channel, run_worker, notify_filter, answers=None, listener=None):
+    def __init__(self, channel, run_worker, notify_filter, answers=None, listener=None, sockets=None):
         """`run_worker` is what a forked worker calls; it never returns. The caller passes it, because this module may not import it.
 
         `answers` is the descriptor for writing to the host, if it differs from the one for reading.
 
         `listener` is a socket that was sent to the host. The first message says whether the host received it.
+
+        `sockets` knows the memory of socket buffers, if the OS reports it.
         """
         self.channel = channel
         self.run_worker = run_worker
@@ -43,6 +45,7 @@ class Supervisor:
         self.guards = {}
         self.inputs = {}  # descriptor to the input of a run, while the program has to read before more can be written
         self.listener = listener
+        self.sockets = sockets
         self.egress = None  # outgoing connections, if the policy allows a network
         self.watched = None  # limits that the Linux kernel does not enforce
         self.situation = None  # everything that the interests depend on
@@ -239,7 +242,7 @@ class Supervisor:
         kind = header["t"]
         if kind == "start":
             self.sweeper.allows_background = header["background"]
-            if header.get("watchMemoryBytes"):
+            if header.get("watchMemoryBytes") or (header.get("watchSocketBytes") and self.sockets is not None):
                 self.watch_limits(header)
             if "authorities" in header:
                 self.keep_authorities(header["authorities"], body)
@@ -274,7 +277,7 @@ class Supervisor:
     def watch_limits(self, config):
         from .watched_limits import WatchedLimits
 
-        self.watched = WatchedLimits(self.branches, self.sweeper, config)
+        self.watched = WatchedLimits(self.branches, self.sweeper, config, self.sockets)
 
     def open_egress(self):
         """Imported only if the policy allows a network: every import slows down a cold start."""

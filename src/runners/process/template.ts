@@ -221,7 +221,11 @@ function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {
     detached: true, // Ctrl-C in the terminal must not kill every cell; codecell handles it
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
-  const limits = { allowMemfd: cgroupHolds(facts.cgroups, "memory"), allowAffinity: cgroupHolds(facts.cgroups, "cpu") };
+  const hasMemoryGroup = cgroupHolds(facts.cgroups, "memory");
+  const limits = {
+    ...{ allowMemfd: hasMemoryGroup, fixesBuffers: !hasMemoryGroup },
+    allowAffinity: cgroupHolds(facts.cgroups, "cpu"),
+  };
   const cellFilter = seccompFilter({ arch, phase: "cell", ...limits });
   const filters = Buffer.concat([cellFilter, killNotifyFilter(arch)]);
   const filterPipe = child.stdio[filterDescriptor] as Socket;

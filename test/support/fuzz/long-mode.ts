@@ -5,7 +5,7 @@ import type { Parameters } from "fast-check";
  * each time, `FUZZ_RUNS` times as many tries and at most `FUZZ_SECONDS` per property; fast-check prints the seed of a failure,
  * and `FUZZ_SEED` repeats it.
  */
-export function tries(runs: number): Parameters<unknown> {
+export function tries<Values>(runs: number): Parameters<Values> {
   const { FUZZ_RUNS: factor, FUZZ_SECONDS: seconds, FUZZ_SEED: seed } = process.env;
   const isLong = factor !== undefined || seconds !== undefined;
   const limit = seconds === undefined ? {} : { interruptAfterTimeLimit: Number(seconds) * 1000 };

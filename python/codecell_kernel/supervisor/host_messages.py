@@ -90,3 +90,4 @@ def fits(values, needed, optional):
     for name, is_valid in optional.items():
         if name in values and not is_valid(values[name]):
             return False
+    return True

@@ -13,6 +13,7 @@ from .branch import Branch
 from .bulk import BulkRelay, NetBody
 from .changes import changes_below
 from .channel import Outlet
+from .host_messages import makes_sense
 from .processes import session_of
 from .request import Request
 from .sweeper import Sweeper
@@ -206,12 +207,18 @@ class Supervisor:
         if not data:
             posix._exit(0)  # the host has exited; Linux kills everything else in this pid namespace
         if self.forwards_run(data):
-            self.branches[0].on_forwarded(Request(self.decoder.feed(data)[0][0]))
+            header = self.decoder.feed(data)[0][0]
+            if not makes_sense(header):
+                raise BadFrame  # the worker has it already
+            self.branches[0].on_forwarded(Request(header))
             return
         for header, body, frame in self.decoder.feed(data):
             self.on_message(header, body, frame)
         missing = self.decoder.take_missing()
-        if missing and header["t"] == "net.data":
+        if missing and not makes_sense(header):
+            self.bulk = BulkRelay(self.channel, None, missing, False)
+            self.relay()
+        elif missing and header["t"] == "net.data":
             self.bulk = NetBody(self, header["id"], missing)
         elif missing:
             branch = self.branches.get(header.get("branch", 0))
@@ -239,8 +246,12 @@ class Supervisor:
             self.bulk.wanted = False
 
     def on_message(self, header, body, frame):
-        kind = header["t"]
+        kind = header["t"] if makes_sense(header) else None
+        if kind is None:
+            return
         if kind == "start":
+            if self.branches:
+                return  # a cell starts once: a second worker in the place of the first would lose its variables
             self.sweeper.allows_background = header["background"]
             if header.get("watchMemoryBytes") or (header.get("watchSocketBytes") and self.sockets is not None):
                 self.watch_limits(header)

@@ -44,6 +44,9 @@ class Template:
     """Accepts connections. Closes a connection when, and only when, its cell has exited."""
 
     def __init__(self, config, cell_filter, notify_filter):
+        # listed here, because a cell with its own uid may not
+        temporary = [entry.name for entry in os.scandir("/tmp") if entry.is_dir(follow_symlinks=False)]
+        config["cell"]["temporary"] = temporary
         self.config = config
         self.cell_filter = cell_filter
         self.notify_filter = notify_filter
@@ -179,6 +182,8 @@ def become_cell(connection, template):
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         request, _ = read_frame(number)
         jail.join_cgroups(request["cgroups"])
+        if "uid" in request:
+            jail.switch_user(request["uid"])
         jail.unshare()
         reported, report = os.pipe()
         pid = os.fork()

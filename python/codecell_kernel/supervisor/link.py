@@ -9,6 +9,7 @@ import _socket
 
 from ..shared.frames import TOKEN_BYTES, head
 from ..shared.lean_json import loads
+from ..shared.pass_descriptors import pass_descriptors
 from . import scratch
 from .channel import Outlet
 from .kill_guard import KillGuard
@@ -70,8 +71,7 @@ class WorkerLink:
 
     def hand_over(self, descriptors):
         """Sends descriptors to the worker, which receives them when it handles the request."""
-        ancillary = b"".join(fd.to_bytes(4, "little") for fd in descriptors)
-        self.socket.sendmsg([b"f"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, ancillary)])
+        pass_descriptors(self.socket, b"f", descriptors)
         for fd in descriptors:
             posix.close(fd)
 

@@ -31,6 +31,8 @@ export interface CellCgroup extends AsyncDisposable {
   /** Moves a process, by its pid on the host, into the groups. Slower than if it moves itself. */
   place(pid: number): Promise<void>;
   usage(): Promise<CellUsage>;
+  /** Gives way to other groups where processors are scarce, or has the usual share again. */
+  giveWay(givesWay: boolean): Promise<void>;
   kill(): Promise<void>;
   /** Kills all processes but the one with this pid on the host, once. */
   killAllBut(pid: number): Promise<void>;
@@ -43,6 +45,8 @@ export interface CellCgroupOptions {
 }
 
 const periodUs = 100_000;
+/** Shares of a processor, if several groups want it: the usual one, and a thirty-second of it. */
+const shares = { v2: { usual: 100, low: 3 }, v1: { usual: 1024, low: 32 } };
 
 /** A file of v1. The Linux kernel counts UDP here too, despite the name. */
 export const socketLimitFile = "memory.kmem.tcp.limit_in_bytes";
@@ -145,6 +149,11 @@ class UnifiedCgroup implements CellCgroup {
     return unifiedUsage((file) => this.#counters.read(join(this.#directory, file)));
   }
 
+  async giveWay(givesWay: boolean): Promise<void> {
+    const { low, usual } = shares.v2;
+    await this.#files.write(join(this.#directory, "cpu.weight"), String(givesWay ? low : usual));
+  }
+
   async kill(): Promise<void> {
     try {
       await this.#files.write(join(this.#directory, "cgroup.kill"), "1");
@@ -197,6 +206,13 @@ class SeparateCgroup implements CellCgroup {
         this.#directories.get(controller) ?? (controller === "cpuacct" ? this.#directories.get("cpu") : undefined);
       return directory === undefined ? "" : this.#counters.read(join(directory, file));
     });
+  }
+
+  async giveWay(givesWay: boolean): Promise<void> {
+    const { low, usual } = shares.v1;
+    const directory = this.#directories.get("cpu");
+    if (directory === undefined) return;
+    await this.#files.write(join(directory, "cpu.shares"), String(givesWay ? low : usual));
   }
 
   kill(): Promise<void> {

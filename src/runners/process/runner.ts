@@ -161,6 +161,7 @@ class ProcessRunner implements SandboxRunner {
       ...{ id: spec.id, setup, receipt, channel, exited, carrier, cleanup: cleanup.move() },
       ...{ disk, moduleHint: missingModuleHint(python) },
       usage: async () => (await cgroup?.usage()) ?? noUsage,
+      giveWay: (givesWay) => void cgroup?.giveWay(givesWay).catch(() => {}), // the cell may have ended
       hasten: jail.hasten,
       kill: () => {
         jail.kill();

@@ -24,7 +24,7 @@ import {
   encodeValue,
   readValue,
 } from "./interpreter/session-values.ts";
-import { checkVariableName } from "./interpreter/variable-name.ts";
+import { checkVariableName, isVariableName } from "./interpreter/variable-name.ts";
 import type { CellPolicy } from "./rules/cell-policy.ts";
 import type { RunningSession } from "./runs/finish-run.ts";
 import type { LiveRunOptions } from "./runs/live-run-options.ts";
@@ -379,7 +379,12 @@ export class LiveSession implements AsyncDisposable {
     this.#assertOpen();
     // An expression is code. The attack: one with a longer timeout runs code for longer than the policy allows.
     const timeoutMs = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, this.policy.proc.timeoutMs);
-    return readValue(this.#kernel, expression, format, { ...options, timeoutMs });
+    const read = () => readValue(this.#kernel, expression, format, { ...options, timeoutMs });
+    const { audit } = this.#parts;
+    if (!audit || isVariableName(expression)) return read();
+    // The attack: code that leaves no trace, because it is called an expression.
+    const { runner, policyHash: policy } = this.receipt;
+    return audit.expression({ session: this.id, runner, policy, code: expression, timeoutMs }, read);
   }
 
   #assertOpen(): void {

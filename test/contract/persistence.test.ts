@@ -91,6 +91,20 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     expect(await runIn(again, "x")).toMatchObject({ value: "1" });
   });
 
+  test("that is closed while a run begins keeps what the run did, or the run says that it was stopped", async () => {
+    const manager = await open();
+    for (let n = 1; n <= 5; n++) {
+      const session = await manager.session("kept");
+      const run = session.run(`n = ${n}`); // marks the save as outdated first, which takes a moment
+      await manager.closeSession("kept");
+      const { status } = await run;
+      const after = await runIn(await manager.session("kept"), "n if 'n' in globals() else 0");
+      expect({ status, notes: after.notes.join("; ") }).toEqual({ status, notes: expect.not.stringContaining("lost") });
+      if (status === "ok") expect(after.value).toBe(String(n));
+      await manager.closeSession("kept");
+    }
+  });
+
   test("says that another Python version saved it", async () => {
     const { manager } = await begun();
     await manager[Symbol.asyncDispose]();

@@ -9,7 +9,7 @@ export const sbomFile = new URL("sbom.cdx.json", root);
 const readJson = (name) => JSON.parse(readFileSync(new URL(name, root), "utf8"));
 
 /**
- * Pure: every package that `npm install codecell` brings along, with its hash, its licence and what it depends on.
+ * Pure: every package that comes with codecell, with its hash, its licence and what it depends on.
  * @param {{ packages: Record<string, any> }} lock
  */
 export function sbomOf(lock) {

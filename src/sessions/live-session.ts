@@ -33,6 +33,7 @@ import { Run, type RunProgress, type RunResult } from "./runs/run.ts";
 import { RunAudit } from "./runs/run-audit.ts";
 import type { SessionAudit } from "./session-audit.ts";
 import type { SharedCell } from "./shared-cell.ts";
+import { restoreVariables } from "./storage/restore-variables.ts";
 
 /** @internal */
 export interface LiveSessionParts {
@@ -322,7 +323,13 @@ export class LiveSession implements AsyncDisposable {
   /** Restores the variables of a snapshot, and returns those that could not be restored. */
   async restore(snapshot: Uint8Array, options: { timeoutMs?: number; run?: number } = {}): Promise<RestoreFailure[]> {
     this.#assertIdle("snapshot");
-    const failures = await this.#kernel.restore(snapshot, options.timeoutMs);
+    const notes = [...this.#losses.notes];
+    const failures = await restoreVariables(this.#kernel, snapshot, options.timeoutMs);
+    // The deaths of interpreters that only looked for the value that ends them are no news.
+    if (this.#losses.isUnseen) {
+      this.#losses.take();
+      this.#losses.add(...notes);
+    }
     if (options.run !== undefined) this.#runs.startsAfter(options.run);
     this.interpreter.recovery?.changed();
     return failures;

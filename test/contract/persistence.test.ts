@@ -70,6 +70,21 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     ]);
   });
 
+  test("loses only the variable whose value ends the interpreter when it is loaded, and names it", async () => {
+    const manager = await open();
+    await runIn(
+      await manager.session("kept"),
+      "import os\nclass Exits:\n    def __reduce__(self): return os._exit, (3,)\na = 1\nbad = Exits()\nb = [2]\nworse = [Exits()]\nc = 3",
+    );
+    const result = await runIn(await (await restart(manager)).get("kept"), "a, b, c, 'bad' in globals()");
+    expect(result).toMatchObject({ status: "ok", value: "(1, [2], 3, False)" });
+    const reason = "loading it ended the interpreter";
+    expect(result.notes).toEqual([
+      "variables were restored from the save after run 1",
+      `not restored: bad (${reason}); worse (${reason})`,
+    ]);
+  });
+
   test("is saved on request, when idle, and during a run, which is stopped for it", async () => {
     const { manager, session } = await begun();
     expect(await session.save()).toMatchObject({ run: 1, skipped: [{ name: "lock" }] });

@@ -216,7 +216,7 @@ class ProcessRunner implements SandboxRunner {
     const mounts = await resolveMounts(spec.policy);
     const { isReadOnly } = options;
     const template = await this.#template(spec, host, python, mounts, options.signal);
-    const cgroup = await this.#cgroup(host, spec, template.uid, cleanup);
+    const cgroup = await this.#cgroup(host, spec, template.uid, cleanup, template.cgroups);
     await prepareWorkspace(ownDirectory(spec), template.uid);
     const expected = template.listeners?.expect();
     cleanup.defer(() => expected?.cancel());
@@ -253,8 +253,8 @@ class ProcessRunner implements SandboxRunner {
     spec: CellSpec,
     uid: number | undefined,
     cleanup: Cleanup,
+    cgroups = host.facts.cgroups,
   ): Promise<CellCgroup | undefined> {
-    const { cgroups } = host.facts;
     if (cgroups.kind === "none") return undefined;
     const name = `${host.tag}-${++this.#cells}`;
     const owner = uid === undefined ? {} : { ownerUid: uid };

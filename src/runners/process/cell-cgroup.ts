@@ -26,7 +26,7 @@ export interface CgroupPlacement {
 
 /** The cgroups of one cell. Disposing kills the processes that are left in them, and removes them. */
 export interface CellCgroup extends AsyncDisposable {
-  /** empty if a process of another uid may not move itself (v2); call `place` instead */
+  /** empty if a process of another uid may not move itself (v2 without a delegated group); call `place` instead */
   readonly placement: readonly CgroupPlacement[];
   /** Moves a process, by its pid on the host, into the groups. Slower than if it moves itself. */
   place(pid: number): Promise<void>;
@@ -72,9 +72,12 @@ export async function createCellCgroup(
   if (support.kind === "v2") {
     const directory = await make(support.dir);
     await limitUnified(directory, limits, support.controllers, files);
-    // moving between groups needs write access to their common ancestor, which another uid does not have
-    const placement: CgroupPlacement[] =
-      ownerUid === undefined ? [{ controller: "unified", path: directory, file: "cgroup.procs" }] : [];
+    // moving between groups needs write access to their common ancestor, which another uid has only in a delegated group
+    const movesItself = ownerUid === support.delegatedTo;
+    if (movesItself && ownerUid !== undefined) await files.chown(join(directory, "cgroup.procs"), ownerUid);
+    const placement: CgroupPlacement[] = movesItself
+      ? [{ controller: "unified", path: directory, file: "cgroup.procs" }]
+      : [];
     return new UnifiedCgroup(directory, placement, files, cleanup.move());
   }
 
@@ -96,12 +99,14 @@ async function limitUnified(
   files: CgroupFiles,
 ): Promise<void> {
   const set = (file: string, value: string | number) => files.write(join(directory, file), String(value));
-  await set("memory.max", limits.memoryBytes);
-  // a Linux kernel without swap accounting does not have this file
-  await set("memory.swap.max", 0).catch(ignoreAbsent);
-  // the OOM killer kills only the worker, not the supervisor
-  await set("memory.oom.group", 0).catch(ignoreAbsent);
-  await set("pids.max", limits.pids);
+  if (controllers.has("memory")) {
+    await set("memory.max", limits.memoryBytes);
+    // a Linux kernel without swap accounting does not have this file
+    await set("memory.swap.max", 0).catch(ignoreAbsent);
+    // the OOM killer kills only the worker, not the supervisor
+    await set("memory.oom.group", 0).catch(ignoreAbsent);
+  }
+  if (controllers.has("pids")) await set("pids.max", limits.pids);
   if (controllers.has("cpu")) await set("cpu.max", `${quotaUs(limits)} ${periodUs}`);
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { LiveSession } from "../../src/sessions/live-session.ts";
 import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
-import { bothLayouts, describeAttacks, openCells, run, sharedKernelTiers, within } from "../support/process-cells.ts";
+import { bothLayouts, describeAttacks, openCells, run, within } from "../support/process-cells.ts";
 
 /** What a fork may do to itself. None of it may end the session that it was forked from. */
 const deaths: readonly (readonly [string, string])[] = [
@@ -36,5 +36,5 @@ describeAttacks(
       expect(await within(15_000, run(parent, "x"))).toMatchObject({ status: "ok", value: "'kept'" });
     });
   },
-  sharedKernelTiers,
+  [],
 );

@@ -21,6 +21,8 @@ export const ownKernelThreads = 1024;
 const rlimit = { sigpending: 11, msgqueue: 12, nice: 13, rtprio: 14 } as const;
 
 const socketTarget = "/.channel";
+/** more than programs can leave in flight while the Linux kernel checks several of them at once */
+const headroom = 4096;
 
 const bootstrap = kernelBootstrap("container");
 
@@ -75,6 +77,8 @@ export interface ContainerParts extends ClosedEntries {
   readonly filter: string | undefined;
   /** how many processes a user of this host may have; undefined: unlimited */
   readonly processLimit: number | undefined;
+  /** open files that the host allows a process of codecell */
+  readonly fileLimit: number | undefined;
   /** processors of the engine's machine; undefined: unknown */
   readonly processors: number | undefined;
   /** turn off the engine's user namespace, because host directories belong to host users */
@@ -129,7 +133,7 @@ export function containerSpec(parts: ContainerParts) {
       // Docker rejects a limit above the number of processors
       NanoCpus: Math.round(Math.min(proc.cpus, parts.processors ?? proc.cpus) * 1e9),
       Ulimits: [
-        { Name: "nofile", Soft: proc.files, Hard: proc.files },
+        { Name: "nofile", Soft: proc.files, Hard: supervisorFiles(proc.files, parts.fileLimit) },
         { Name: "core", Soft: 0, Hard: 0 },
         // stops a fork bomb in gVisor, for which the supervisor's count is too slow
         ...inheritedLimits(parts.hasOwnKernel ? proc.pids + kernelProcesses : parts.processLimit),
@@ -148,6 +152,14 @@ export function containerSpec(parts: ContainerParts) {
 /** Without this option, SELinux stops the cell from reading the kernel's files and the policy's mounts. */
 export function hostLabels(usesHostLabels: boolean): string[] {
   return usesHostLabels ? ["label=disable"] : [];
+}
+
+/**
+ * The supervisor can pass descriptors although programs have as many in flight as their limit of open files allows. The worker
+ * gives the higher limit up before it runs user code.
+ */
+function supervisorFiles(files: number, fileLimit = 0): number {
+  return Math.max(files, Math.min(2 * files + headroom, fileLimit));
 }
 
 /** Podman's default is above what a host with a limit on processes per user allows. `proc.pids` is enforced elsewhere. */

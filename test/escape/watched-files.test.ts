@@ -3,7 +3,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { LiveSession } from "../../src/sessions/live-session.ts";
 import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
-import { bothLayouts, describeAttacks, look, openCells, sharedKernelTiers } from "../support/process-cells.ts";
+import {
+  bothLayouts,
+  describeAttacks,
+  look,
+  openCells,
+  repeatsDocker,
+  sharedKernelTiers,
+} from "../support/process-cells.ts";
 
 /** A directory that every cell sees read-only, and that other sessions and the host read. */
 const shared = "/usr/bin";
@@ -67,5 +74,5 @@ print(json.dumps(lines))`;
       expect(await look(spy, follow)).toEqual(["first\n", "second\n"]);
     });
   },
-  sharedKernelTiers,
+  sharedKernelTiers.filter((tier) => !repeatsDocker(tier)),
 );

@@ -58,6 +58,8 @@ export async function openHost(
 ): Promise<Host> {
   const tag = `cc${randomBytes(6).toString("hex")}`;
   const runtimeDir = await openRuntimeDirectory(options.runtimeDir);
+  const openingUsers = CellUsers.open(runtimeDir, cleanup); // meanwhile, because one command waits for all of this
+  openingUsers.catch(() => {});
   const cgroups = await usableCgroups(options, `${tag}-trial`, remembered);
   const ownDir = join(runtimeDir, tag);
   const cgroupDirs = cgroups.kind === "v1" ? Object.values(cgroups.dirs) : cgroups.kind === "v2" ? [cgroups.dir] : [];
@@ -67,7 +69,7 @@ export async function openHost(
   cleanup.defer(() => janitor[Symbol.asyncDispose]());
   cleanup.defer(() => remembered?.settled());
   mkdirSync(ownDir, { mode: 0o711 });
-  const users = await CellUsers.open(runtimeDir, cleanup);
+  const users = await openingUsers;
   noteGroups(ownDir, cgroupDirs);
   const layout = options.layout ?? (probe.layouts.template ? "template" : "direct");
   return {

@@ -51,7 +51,7 @@ function rules(scenario: Scenario, host: AttackHost): PolicyInput {
       const hosts = [`good.example:${port}`, `other.example:${otherPort}`];
       return {
         net: {
-          ...{ enabled: true, allowlist: hosts },
+          ...{ enabled: true, allowlist: [...hosts, ...wildcards(host.port)], deny: ["denied.wild.example"] },
           secrets: { API_TOKEN: { from: `env:${host.variable}`, hosts: hosts.slice(0, 1), plaintext: true } },
         },
       };
@@ -59,5 +59,20 @@ function rules(scenario: Scenario, host: AttackHost): PolicyInput {
   }
 }
 
-/** The names of `network` lead to loopback, so that no attack leaves the machine. */
-export const egress: EgressOptions = { fixedAddresses: { "good.example": "127.0.0.1", "other.example": "127.0.0.1" } };
+/** Names that wildcards of the policy cover, or nearly; all of them lead to a listener that no cell may reach. */
+const traps = [
+  "unlisted.example",
+  "denied.wild.example",
+  "wild.example",
+  "evilwild.example",
+  "api.openai.com",
+] as const;
+
+function wildcards(port: number): string[] {
+  return [`*.wild.example:${port}`, `*.openai.com:${port}`];
+}
+
+/** Every name leads to loopback, so that no attack leaves the machine. */
+export const egress: EgressOptions = {
+  fixedAddresses: Object.fromEntries(["good.example", "other.example", ...traps].map((name) => [name, "127.0.0.1"])),
+};

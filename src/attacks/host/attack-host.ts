@@ -111,6 +111,11 @@ export class AttackHost implements AsyncDisposable {
     return host;
   }
 
+  /** A port of loopback that no cell may reach. */
+  get port(): number {
+    return this.#listeners.port;
+  }
+
   /** What a program may know of its targets. The secret is not among them, only its beginning in two halves, to search for. */
   get facts(): HostFacts {
     const { port, udpPort, abstract, socket } = this.#listeners;

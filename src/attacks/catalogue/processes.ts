@@ -8,6 +8,11 @@ const supervisor = {
   notTried: noProcesses,
 } as const;
 
+/** Python: each statement, although it may be refused. */
+function tries(...statements: readonly string[]): string {
+  return statements.map((statement) => `try: ${statement}\nexcept OSError: pass`).join("\n");
+}
+
 /** Other processes, those of the host and the cell's own supervisor, and rights that a program does not have. */
 export const processAttacks: readonly Attack[] = [
   says(
@@ -128,16 +133,28 @@ for action in (lambda: os.setpriority(os.PRIO_PROCESS, 1, 19), lambda: os.sched_
 verdict = nothing(found, "slowed it down")`,
     { ...supervisor, weakness: "privileged" },
   ),
-  says("identity/root", "becomes root", `refused(lambda: os.setuid(0))`, {
-    containedBy: { default: "unprivileged user without capabilities" },
-    notTried: noProcesses,
-    weakness: "privileged",
-  }),
-  says("identity/groups", "becomes a member of other groups", `refused(lambda: os.setgroups([0]))`, {
-    containedBy: { default: "unprivileged user without capabilities" },
-    notTried: noProcesses,
-    weakness: "privileged",
-  }),
+  does(
+    "identity/root",
+    "becomes root",
+    `${tries("os.setuid(0)", "os.seteuid(0)", "os.setresuid(0, 0, 0)")}
+verdict = unless(0 in os.getresuid(), "is root")`,
+    {
+      containedBy: { default: "unprivileged user without capabilities" },
+      notTried: noProcesses,
+      weakness: "privileged",
+    },
+  ),
+  does(
+    "identity/groups",
+    "becomes a member of other groups",
+    `${tries("os.setgroups([0])", "os.setgid(0)", "os.setresgid(0, 0, 0)")}
+verdict = unless(0 in os.getresgid() or 0 in os.getgroups(), "is in the group of root")`,
+    {
+      containedBy: { default: "unprivileged user without capabilities" },
+      notTried: noProcesses,
+      weakness: "privileged",
+    },
+  ),
   says(
     "identity/is-root",
     "is root without doing anything",
@@ -217,10 +234,15 @@ verdict = unless(out == "0", "became root with su")`,
       weakness: "privileged",
     },
   ),
-  says(
+  does(
     "identity/limits",
     "raises its own limits",
-    `refused(lambda: __import__("resource").setrlimit(7, (1 << 20, 1 << 20)))`,
+    `
+import resource
+before = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+try: resource.setrlimit(resource.RLIMIT_NOFILE, (before + 1, before + 1))
+except (OSError, ValueError): pass
+verdict = unless(resource.getrlimit(resource.RLIMIT_NOFILE)[1] > before, "raised it")`,
     {
       containedBy: { default: "hard limits, no capability to raise them" },
       notTried: noSystemCalls,

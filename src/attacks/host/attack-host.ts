@@ -128,9 +128,7 @@ export class AttackHost implements AsyncDisposable {
       directories: this.#canaries.map(({ path }) => path),
       needle: [this.secret.slice(0, 6), this.secret.slice(6, 12)],
       pid: this.#process.pid,
-      names: [...new Set([hostname(), homedir(), userInfo().username, process.cwd(), this.directory])].filter(
-        isTelling,
-      ),
+      names: [...new Set([hostname(), homedir(), userInfo().username, process.cwd()])].filter(isTelling),
       processors: availableParallelism(),
       calls: systemCallNumbers(),
       good: `good.example:${this.web.port}`,

@@ -1,4 +1,4 @@
-import { chmod, lstat, mkdir, readdir, readFile, readlink, symlink, writeFile } from "node:fs/promises";
+import { chmod, lchown, lstat, mkdir, readdir, readFile, readlink, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { removeTree } from "../../lib/files/remove-tree.ts";
 
@@ -15,6 +15,9 @@ export interface ShownDirectories {
   /** Puts everything back. The directories stay the same, because cells have mounted them. */
   repair(): Promise<void>;
 }
+
+/** A user id that no account of a usual system has. */
+const ordinaryId = 54_321;
 
 /** Glob of the policy of `mounts`, besides the built-in list of credentials. */
 export const ownDenyGlob = "private/**";
@@ -72,9 +75,10 @@ async function put(directory: string, name: string, content: string): Promise<vo
   await writeFile(path, content);
 }
 
-/** Cells may have another user id, and only the policy's rules are to keep them out. */
+/** Only the policy's rules are to keep cells out. Cells never run as root, so under root nothing here belongs to it. */
 async function openToAll(path: string): Promise<void> {
   const stats = await lstat(path);
+  if (process.getuid?.() === 0) await lchown(path, ordinaryId, ordinaryId);
   if (stats.isSymbolicLink()) return;
   await chmod(path, stats.isDirectory() ? 0o777 : 0o666);
   if (!stats.isDirectory()) return;

@@ -29,8 +29,23 @@ export type Scenario = "plain" | "mounts" | "network" | "neighbour" | "next-sess
  * - `neighbour-changed`: the other session lost a variable, a file or its life (always checked in `neighbour`)
  * - `disk-filled`: the cell's files take more of the host's disk than `proc.disk`
  * - `memory-grew`: this process grew by more than a few times what one run may send
+ * - `session-misled`: a later question to the same session hangs, is answered wrongly, or breaks the host
+ * - `still-beating`: something of the cell writes to `/shared` after its session was closed (in `mounts`)
+ * - `voice-forged`: what the program wrote stands in codecell's own notes as if codecell had said it
+ * - `plant-untold`: the program left a file that tools on the host obey, and the result does not name it
+ * - `call-forged`: a function of the host was called after its run, with arguments it does not take, or too often at once
  */
-export type HostCheck = "process-survived" | "host-stalled" | "neighbour-changed" | "disk-filled" | "memory-grew";
+export type HostCheck =
+  | "process-survived"
+  | "host-stalled"
+  | "neighbour-changed"
+  | "disk-filled"
+  | "memory-grew"
+  | "session-misled"
+  | "still-beating"
+  | "voice-forged"
+  | "plant-untold"
+  | "call-forged";
 
 /** Walls that the control leaves out, in a disposable container, so that the same attack does harm there. */
 export type ControlWeakness =
@@ -53,7 +68,9 @@ export type ControlWeakness =
   /** mounts without deny globs */
   | "no-deny"
   /** a way out without a proxy that checks names and addresses */
-  | "no-proxy";
+  | "no-proxy"
+  /** a host that believes every message, and a supervisor that is an ordinary process */
+  | "trusting-host";
 
 /** One attack, as data. */
 export interface Attack {

@@ -43,6 +43,7 @@ export class ManagedSession {
   /** what its programs may call on the host */
   readonly functions: SessionFunctions;
   readonly #parts: ManagedSessionParts;
+  #usedAt = performance.now();
   #restored: RestoreReport | undefined;
 
   constructor(parts: ManagedSessionParts, live?: LiveSession) {
@@ -93,6 +94,11 @@ export class ManagedSession {
     return this.record.usedMs;
   }
 
+  /** The same by the clock of `performance`, which does not jump. */
+  get usedAt(): number {
+    return this.#usedAt;
+  }
+
   get restored(): RestoreReport | undefined {
     return this.#restored;
   }
@@ -119,12 +125,14 @@ export class ManagedSession {
 
   /** The session was used: its idle time starts again. */
   touch(): void {
+    this.#usedAt = performance.now();
     this.record = { ...this.record, usedMs: this.#parts.now() };
   }
 
   /** A session that waited in a pool gets its id, and its life starts. */
   begin(id: string): void {
     const nowMs = this.#parts.now();
+    this.#usedAt = performance.now();
     this.record = { ...this.record, id, createdMs: nowMs, usedMs: nowMs };
   }
 

@@ -1,3 +1,4 @@
+import type { RunResult } from "../../sessions/runs/run.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { Attack } from "../attack.ts";
 import type { AttackCells } from "../run/attack-cells.ts";
@@ -13,7 +14,8 @@ export interface HostCheckContext {
 }
 
 /**
- * Starts before the attack. What it returns is called after the attack (with `process-survived`: after the session was closed),
- * and says what harm it saw; undefined: none.
+ * Starts before the attack. What it returns is called after the attack (with `process-survived`: after the session was closed)
+ * with the result of its run, and says what harm it saw; undefined: none.
  */
-export type StartHostCheck = (context: HostCheckContext) => Promise<() => Promise<string | undefined>>;
+export type StartHostCheck = (context: HostCheckContext) => Promise<FinishHostCheck>;
+export type FinishHostCheck = (result: RunResult) => Promise<string | undefined>;

@@ -65,7 +65,7 @@ async function attackIn(
     said = judge(attack, tier, second);
   }
   // The host's own eyes come last, and count more than what the program says.
-  const seen = (await finishChecks()) ?? (await host.harm(printed));
+  const seen = (await finishChecks(first.result)) ?? (await host.harm(printed));
   return seen === undefined ? said : { verdict: "harmed", detail: seen };
 }
 
@@ -105,9 +105,11 @@ export function isIntact({ status, state }: RunResult): boolean {
   return state === "kept" && (status === "ok" || status === "error");
 }
 
+const closesSession = (name: HostCheck) => name === "process-survived" || name === "still-beating";
+
 /** The session is closed during these attacks, or may be spoiled by them. */
 function needsOwnSession({ needsOwnCell, scenario, hostChecks = [] }: Attack): boolean {
-  return needsOwnCell === true || scenario === "next-session" || hostChecks.includes("process-survived");
+  return needsOwnCell === true || scenario === "next-session" || hostChecks.some(closesSession);
 }
 
 function checksOf({ scenario, hostChecks = [] }: Attack): readonly HostCheck[] {

@@ -6,8 +6,8 @@ import type { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { isHeld, takeLock } from "../../lib/files/liveness-lock.ts";
 import { openRuntimeDirectory } from "../../lib/files/runtime-directory.ts";
+import { CellUsers } from "../linux/cell-users.ts";
 import { type ClosedEntries, makeClosedEntries } from "../linux/closed-entries.ts";
-import { privateUids, type UidRange } from "../linux/private-uid.ts";
 import { lockLabel, machineLabel, ownerLabel } from "./cell/orphans.ts";
 
 const mostProcesses = 16_384;
@@ -21,7 +21,8 @@ export interface RunnerHome extends ClosedEntries {
   readonly directory: string;
   readonly emptyDirectory: string;
   readonly labels: Readonly<Record<string, string>>;
-  readonly uids: UidRange | undefined;
+  /** users for cells, if codecell runs as root */
+  readonly users: CellUsers | undefined;
   readonly processLimit: number | undefined;
 }
 
@@ -44,7 +45,7 @@ export async function openRunnerHome(requested: string | undefined, cleanup: Cle
     ...makeClosedEntries(directory),
     labels: { [ownerLabel]: tag, [lockLabel]: lock.path, [machineLabel]: machine },
     processLimit: await processLimit(),
-    uids: process.getuid?.() === 0 ? privateUids(await readFile("/proc/self/uid_map", "utf8")) : undefined,
+    users: await CellUsers.open(runtimeDir, cleanup),
   };
 }
 

@@ -15,6 +15,7 @@ import { namespaceGuarantees } from "../linux/guarantees.ts";
 import { linuxKernelSetup } from "../linux/kernel-setup.ts";
 import { closedWorkspace, resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
+import { socketLimits } from "../linux/socket-limits.ts";
 import type { EnforcementPlan } from "../receipt.ts";
 import type { Cell, CellSpec, Guarantee, Probe, ProbeOptions, SandboxRunner, StartOptions } from "../runner.ts";
 import { CellChannel } from "./cell/cell-channel.ts";
@@ -199,21 +200,24 @@ class ContainerRunner implements SandboxRunner {
     });
     const home = await opening;
     refuseNested(engine, mounts);
-    const user = containerUser(engine, home.uids, mounts, spec.policyHash);
+    await using cleanup = new Cleanup();
+    const owner = { mounts, policyHash: spec.policyHash, workspace };
+    const user = containerUser(engine, await home.users?.forCell(owner, cleanup));
+    // the same for all cells of a policy, because examining an image takes longer than starting a cell
+    const examiner = containerUser(engine, home.users?.forPolicy(owner));
     const watched = policy.fs.workspace ?? workspace;
     const disk = watched ? await DiskWatch.open(watched, policy.proc.diskBytes, this.#logger) : undefined;
     const isReadOnly = disk?.isReadOnly === true;
     const number = ++this.#cells;
-    await using cleanup = new Cleanup();
     const listening = this.#listener(engine, facts, user, join(home.directory, `c${number}`));
     cleanup.defer(async () => (await listening.catch(() => undefined))?.[Symbol.asyncDispose]());
     const { runtime, hasOwnKernel } = facts;
     const { runtimeDir, labels, processLimit, emptyDirectory } = home;
     const run = containerForImage({
-      ...{ engine, runtime, hasOwnKernel, image, user, labels, processLimit, emptyDirectory },
+      ...{ engine, runtime, hasOwnKernel, image, user: examiner, labels, processLimit, emptyDirectory },
       ...{ name: `codecell-${home.tag}-${number}-image`, removals: this.#removals },
     });
-    const examined = { image, uid: user.uid, arch: engine.arch ?? "x64", hasOwnKernel, runtimeDir, run } as const;
+    const examined = { image, uid: examiner.uid, arch: engine.arch ?? "x64", hasOwnKernel, runtimeDir, run } as const;
     const [kernel, identityDirectory, listener] = await Promise.all([
       this.#kernels.get(examined).catch((error: unknown) => this.#cannotExamine(engine, error)),
       this.#identities.get(String(user.uid), () => writeIdentity(home.directory, user)),
@@ -246,6 +250,7 @@ class ContainerRunner implements SandboxRunner {
         usesHostLabels: engine.labelsFiles,
         processLimit: home.processLimit,
         processors: engine.processors,
+        limitsSockets: engine.limits.sockets,
       }),
     });
     cleanup.defer(() => this.#remove(engine, container));
@@ -255,7 +260,9 @@ class ContainerRunner implements SandboxRunner {
       setup: linuxKernelSetup(policy, {
         path: kernel.path,
         env: { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" },
-        ...(hasOwnKernel ? { watchMemoryBytes: policy.proc.memoryBytes, watchProcesses: policy.proc.pids } : {}),
+        ...(hasOwnKernel
+          ? { watchMemoryBytes: policy.proc.memoryBytes, watchProcesses: policy.proc.pids }
+          : { watchSocketBytes: socketLimits(policy.proc.memoryBytes).watchBytes }),
       }),
       receipt,
       ...{ disk, moduleHint },

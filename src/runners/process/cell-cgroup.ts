@@ -10,6 +10,8 @@ import { killMembers, killPresent, removeCgroup } from "./cgroup-removal.ts";
 export interface CgroupLimits {
   /** limit for heap and tmpfs together, because tmpfs pages count as the cell's memory */
   readonly memoryBytes: number;
+  /** limit for the buffers of TCP and UDP sockets, which v1 counts separately; in v2 they are part of the memory */
+  readonly socketBytes: number;
   readonly pids: number;
   readonly cpus: number;
 }
@@ -42,6 +44,9 @@ export interface CellCgroupOptions {
 
 const periodUs = 100_000;
 
+/** A file of v1. The Linux kernel counts UDP here too, despite the name. */
+export const socketLimitFile = "memory.kmem.tcp.limit_in_bytes";
+
 /** Creates the groups of a cell and sets its limits. If one cannot be set, it removes the groups and throws. */
 export async function createCellCgroup(
   support: Exclude<CgroupSupport, { kind: "none" }>,
@@ -71,7 +76,7 @@ export async function createCellCgroup(
 
   const directories = new Map<string, string>();
   for (const [controller, parent] of Object.entries(support.dirs)) directories.set(controller, await make(parent));
-  await limitSeparate(directories, limits, files);
+  await limitSeparate(directories, limits, support.limitsSockets, files);
   const placement: CgroupPlacement[] = [];
   for (const [controller, path] of directories) {
     if (ownerUid !== undefined) await files.chown(join(path, "tasks"), ownerUid);
@@ -99,6 +104,7 @@ async function limitUnified(
 async function limitSeparate(
   directories: ReadonlyMap<string, string>,
   limits: CgroupLimits,
+  limitsSockets: boolean,
   files: CgroupFiles,
 ): Promise<void> {
   const set = async (controller: string, file: string, value: number) => {
@@ -109,6 +115,8 @@ async function limitSeparate(
   await set("memory", "memory.limit_in_bytes", limits.memoryBytes);
   await set("memory", "memory.memsw.limit_in_bytes", limits.memoryBytes).catch(ignoreAbsent);
   await set("memory", "memory.swappiness", 0).catch(ignoreAbsent);
+  // before a process is in the group: sockets that exist already are not counted
+  if (limitsSockets) await set("memory", socketLimitFile, limits.socketBytes);
   await set("pids", "pids.max", limits.pids);
   await set("cpu", "cpu.cfs_period_us", periodUs);
   await set("cpu", "cpu.cfs_quota_us", quotaUs(limits));

@@ -64,6 +64,7 @@ test("cgroup v1 is used if the unified tree has no controllers", async () => {
   expect(await detectCgroups(options(files))).toEqual({
     kind: "v1",
     dirs: { memory: "/cg/memory/m", pids: "/cg/pids", cpu: "/cg/cpu", cpuacct: "/cg/cpuacct" },
+    limitsSockets: false,
   });
 });
 

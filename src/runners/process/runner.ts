@@ -6,7 +6,7 @@ import { hostGrants } from "../../policy/paths/host-grants.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell, noUsage } from "../channel-cell.ts";
 import { enforcedReceipt } from "../enforced-receipt.ts";
-import { chooseCellUid } from "../linux/cell-user.ts";
+import { writableOwner } from "../linux/cell-user.ts";
 import { removeDeadHosts } from "../linux/dead-hosts.ts";
 import { countDeletedFiles } from "../linux/disk/deleted-files.ts";
 import { DiskWatch } from "../linux/disk/disk-watch.ts";
@@ -32,7 +32,7 @@ import type {
 import { type CellCgroup, createCellCgroup } from "./cell-cgroup.ts";
 import { groupLimits, kernelSetup } from "./cell-config.ts";
 import { type DirectJail, startDirect } from "./direct.ts";
-import { type Host, type HostOptions, openHost } from "./host.ts";
+import { type Host, type HostOptions, openHost, usersOf } from "./host.ts";
 import { takeListener } from "./listener-registry.ts";
 import { planProcess } from "./plan.ts";
 import { trialMs } from "./probe.ts";
@@ -187,7 +187,7 @@ class ProcessRunner implements SandboxRunner {
     const { facts, layouts } = host;
     const isPlain = hostGrants(policy).length === 0 && policy.kernel.preload.length === 0;
     const isDirect = this.#options.isForOneCell && layouts.direct && isPlain && facts.cgroups.kind !== "none";
-    return isDirect ? { ...host, facts: { ...facts, layout: "direct" } } : host;
+    return isDirect ? { ...host, facts: { ...facts, layout: "direct", users: usersOf(host.users) } } : host;
   }
 
   /** Retries with a new template, because the last one may have exited since the last cell. */
@@ -216,13 +216,14 @@ class ProcessRunner implements SandboxRunner {
     const mounts = await resolveMounts(spec.policy);
     const { isReadOnly } = options;
     const template = await this.#template(spec, host, python, mounts, options.signal);
+    const uid = template.givesUids ? await this.#cellUid(spec, host, mounts, cleanup) : template.uid;
     const cgroup = await this.#cgroup(host, spec, template.uid, cleanup);
-    await prepareWorkspace(ownDirectory(spec), template.uid);
+    await prepareWorkspace(ownDirectory(spec), uid);
     const expected = template.listeners?.expect();
     cleanup.defer(() => expected?.cancel());
     const name = ownDirectory(spec) && spec.workspace?.name;
     const channel = await template.connect({
-      ...{ cgroup, workspace: name, isReadOnly, ticket: expected?.ticket },
+      ...{ uid, cgroup, workspace: name, isReadOnly, ticket: expected?.ticket },
       mounts: closedWorkspace(mounts, isReadOnly),
     });
     cleanup.defer(() => channel.destroy());
@@ -232,7 +233,7 @@ class ProcessRunner implements SandboxRunner {
 
   async #startDirect(spec: CellSpec, host: Host, python: PythonInstallation, cleanup: Cleanup, isReadOnly: boolean) {
     const mounts = await resolveMounts(spec.policy);
-    const uid = chooseCellUid(host.uids, mounts, spec.policyHash);
+    const uid = await this.#cellUid(spec, host, mounts, cleanup);
     const kernelDirectory = await prepareKernelFiles(host.runtimeDir, python, killNotifyFilter(hostArch()));
     const cgroup = await this.#cgroup(host, spec, uid, cleanup);
     await prepareWorkspace(ownDirectory(spec), uid);
@@ -246,6 +247,16 @@ class ProcessRunner implements SandboxRunner {
     // spared: it exits when nothing is left, and nobody has to poll for that.
     const hasten = () => void (jail.pid !== undefined && cgroup?.killAllBut(jail.pid).catch(() => {}));
     return { ...jail, cgroup, hasten: this.#options.isForOneCell ? hasten : undefined };
+  }
+
+  async #cellUid(
+    spec: CellSpec,
+    { users }: Host,
+    mounts: readonly CellMount[],
+    cleanup: Cleanup,
+  ): Promise<number | undefined> {
+    const owner = { mounts, policyHash: spec.policyHash, workspace: ownDirectory(spec) };
+    return await users?.forCell(owner, cleanup);
   }
 
   async #cgroup(
@@ -316,7 +327,9 @@ class ProcessRunner implements SandboxRunner {
     signal?: AbortSignal,
   ): Promise<Template> {
     const { policy } = spec;
-    const uid = chooseCellUid(host.uids, mounts, spec.policyHash);
+    const lease = host.facts.users === "session" && writableOwner(mounts) === undefined ? host.users?.lease : undefined;
+    const ownUid = lease?.takeForTemplate();
+    const uid = ownUid ?? host.users?.forPolicy({ mounts, policyHash: spec.policyHash });
     const kernelDirectory = await prepareKernelFiles(host.runtimeDir, python, killNotifyFilter(hostArch()));
     const name = `t${++this.#cells}`;
     if (policy.kernel.preload.length > 0) this.#logger.info("preloading modules", { modules: policy.kernel.preload });
@@ -329,6 +342,7 @@ class ProcessRunner implements SandboxRunner {
         policy,
         mounts,
         uid,
+        lease: ownUid === undefined ? undefined : lease,
         arch: hostArch(),
         ...places,
         handsOver: this.#handsOver(spec),

@@ -18,6 +18,7 @@ import type { CellMount } from "../linux/mounts.ts";
 import type { PythonInstallation } from "../linux/python.ts";
 import { killNotifyFilter, seccompFilter } from "../linux/seccomp/seccomp.ts";
 import type { FilterArch } from "../linux/seccomp/syscalls.ts";
+import type { UidLease } from "../linux/uid-lease.ts";
 import { filterDescriptor, type JailMount, templateArguments } from "./bubblewrap.ts";
 import type { CellCgroup } from "./cell-cgroup.ts";
 import { cellConfig, cellMounts } from "./cell-config.ts";
@@ -25,6 +26,7 @@ import { cgroupHolds } from "./cgroup.ts";
 import { type Host, makeDirectoryFor } from "./host.ts";
 import { ListenerRegistry } from "./listener-registry.ts";
 import type { ProcessFacts } from "./process-facts.ts";
+import { mappingStdio, mapUsers, userMap } from "./user-map.ts";
 
 const startMs = 60_000;
 const bootstrap = kernelBootstrap("template");
@@ -36,6 +38,8 @@ export interface TemplateParts {
   readonly policy: Policy;
   readonly mounts: readonly CellMount[];
   readonly uid: number | undefined;
+  /** cells get their own uids from this lease */
+  readonly lease: UidLease | undefined;
   readonly arch: FilterArch;
   /** unique among the templates of one host process */
   readonly name: string;
@@ -47,6 +51,8 @@ export interface TemplateParts {
 
 /** What one cell of a template has for itself. */
 export interface ForkParts {
+  /** the cell's own uid, if the template has a lease */
+  readonly uid: number | undefined;
   readonly cgroup: CellCgroup | undefined;
   /** name of the session's own directory */
   readonly workspace: string | undefined;
@@ -59,6 +65,8 @@ export interface ForkParts {
 /** A warm process per policy that forks a cell for each connection. */
 export class Template implements AsyncDisposable {
   readonly uid: number | undefined;
+  /** each cell gets its own uid */
+  readonly givesUids: boolean;
   /** receives the cells' sockets, if they pass them */
   readonly listeners: ListenerRegistry | undefined;
   readonly #socketPath: string;
@@ -72,6 +80,7 @@ export class Template implements AsyncDisposable {
 
   private constructor(parts: TemplateParts, socketPath: string, child: ChildProcess, cleanup: Cleanup) {
     this.uid = parts.uid;
+    this.givesUids = parts.lease !== undefined;
     this.listeners = parts.handsOver ? new ListenerRegistry(child) : undefined;
     this.#socketPath = socketPath;
     this.#cleanup = cleanup;
@@ -87,6 +96,8 @@ export class Template implements AsyncDisposable {
 
   static async start(parts: TemplateParts, signal?: AbortSignal): Promise<Template> {
     await using cleanup = new Cleanup();
+    const { lease, uid } = parts;
+    if (lease && uid !== undefined) cleanup.defer(() => lease.giveBack(uid));
     const directory = join(parts.host.ownDir, parts.name);
     await makeDirectoryFor(parts.uid, directory);
     cleanup.defer(() => rm(directory, { recursive: true, force: true }));
@@ -104,7 +115,9 @@ export class Template implements AsyncDisposable {
       throw missing ?? templateFailure(diagnostics().trim());
     });
     gone.catch(() => {});
-    await Promise.race([up, gone]).catch((error: unknown) => {
+    const map = lease && uid !== undefined ? userMap(uid, lease.nobody, lease.cells) : undefined;
+    const mapped = map === undefined ? up : Promise.all([mapUsers(child, map), up]);
+    await Promise.race([mapped, gone]).catch((error: unknown) => {
       if (error instanceof CodecellError) throw error;
       throw new CodecellError(
         "cell_start_failed",
@@ -115,7 +128,7 @@ export class Template implements AsyncDisposable {
   }
 
   /** Forks a cell. The connection closes when the cell exits, and closing it ends the cell. */
-  async connect({ cgroup, workspace, isReadOnly, mounts, ticket }: ForkParts): Promise<Socket> {
+  async connect({ uid, cgroup, workspace, isReadOnly, mounts, ticket }: ForkParts): Promise<Socket> {
     const socket = connect({ path: this.#socketPath, allowHalfOpen: true });
     this.#cells++;
     socket.once("close", () => {
@@ -136,7 +149,11 @@ export class Template implements AsyncDisposable {
     const own = workspace === undefined ? {} : { workspace, isReadOnly };
     // Denied paths are searched for each cell, because a secret may have been added since the template started.
     socket.write(
-      encodeFrameHead({ t: "cell", cgroups, mounts: cellMounts(mounts), ...own, ...(ticket ? { ticket } : {}) }),
+      encodeFrameHead({
+        ...{ t: "cell", cgroups, mounts: cellMounts(mounts), ...own },
+        ...(this.givesUids && uid !== undefined ? { uid } : {}),
+        ...(ticket ? { ticket } : {}),
+      }),
     );
     return socket;
   }
@@ -211,17 +228,26 @@ function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {
     command: [python.executableInside, "-I", "-S", "-B", "-c", bootstrap],
     socketDirectory: directory,
     mounts,
+    mapsUsers: parts.lease !== undefined,
     cgroups: cgroupDirectories(facts),
   });
   const child = spawn(host.bubblewrap, args, {
     env: {}, // code could read bubblewrap's environment in /proc/1/environ
     cwd: "/",
     // 4, if cells have a network: an IPC channel, the only kind on which Node accepts descriptors
-    stdio: ["pipe", "pipe", "pipe", "pipe", ...(parts.handsOver ? (["ipc"] as const) : [])],
+    // 5 and 6, if cells get their own uids
+    stdio: [
+      ...(["pipe", "pipe", "pipe", "pipe", parts.handsOver ? "ipc" : "ignore"] as const),
+      ...(parts.lease ? mappingStdio : []),
+    ],
     detached: true, // Ctrl-C in the terminal must not kill every cell; codecell handles it
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
-  const limits = { allowMemfd: cgroupHolds(facts.cgroups, "memory"), allowAffinity: cgroupHolds(facts.cgroups, "cpu") };
+  const hasMemoryGroup = cgroupHolds(facts.cgroups, "memory");
+  const limits = {
+    ...{ allowMemfd: hasMemoryGroup, fixesBuffers: !hasMemoryGroup },
+    allowAffinity: cgroupHolds(facts.cgroups, "cpu"),
+  };
   const cellFilter = seccompFilter({ arch, phase: "cell", ...limits });
   const filters = Buffer.concat([cellFilter, killNotifyFilter(arch)]);
   const filterPipe = child.stdio[filterDescriptor] as Socket;

@@ -2,6 +2,7 @@ import { formatSize } from "../../policy/format-units.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rules.ts";
 import { measuredDirectory } from "../disk-rule.ts";
+import { watchedMemory } from "../linux/socket-limits.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
 import { onlyVariables, supervisedRules } from "../supervised-rules.ts";
 import { srtVersion } from "./package.ts";
@@ -72,10 +73,7 @@ const answers: AnswerTable<undefined> = {
           hint: `set proc.cpus to ${Math.ceil(proc.cpus)}, or use the process runner`,
         },
   "proc.memory": ({ proc }) =>
-    bySupervisor(
-      "sum of resident memory every 20 ms, RLIMIT_DATA for each process, " +
-        `together with ${formatSize(proc.diskBytes)} for files in memory`,
-    ),
+    bySupervisor(`${watchedMemory}; together with ${formatSize(proc.diskBytes)} for files in memory`),
   "proc.pids": () => byOs("RLIMIT_NPROC in the cell's own user namespace"),
   "proc.disk": (policy) =>
     measuredDirectory(policy, { seesDeleted: false }, "; files in memory elsewhere by the supervisor"),

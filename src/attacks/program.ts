@@ -11,27 +11,36 @@ export interface AttackProgram {
   readonly mark: string;
 }
 
-/** What a program says: its verdict, or why it did not try. */
+/** What a program says: its verdict, why it did not try, or the exception that ended it. */
 export type Statement =
-  | { readonly kind: "verdict"; readonly text: string }
-  | { readonly kind: "not tried"; readonly why: string }
+  | { readonly kind: "verdict" | "not tried" | "failed"; readonly text: string }
   | { readonly kind: "none" };
+
+const statementKinds = ["verdict", "not tried", "failed"] as const;
 
 const longestStatement = 1000;
 
 /** A whole Python program: prelude, facts, the attack, and a line with its verdict. It needs nothing but Python. */
 export function programOf(code: string, facts: HostFacts): AttackProgram {
-  const mark = `verdict-${randomBytes(8).toString("hex")}`;
-  // The attack is a text of its own, so that line numbers in a traceback are those of the catalogue.
-  const text = [
-    prelude,
-    `host = json.loads(${JSON.stringify(JSON.stringify(facts))})`,
+  const { code: text, marks } = programOfMany([code], facts);
+  return { code: text, mark: marks[0] ?? "" };
+}
+
+/** Several attacks in one program. One that fails with an exception does not end the others. */
+export function programOfMany(codes: readonly string[], facts: HostFacts): { code: string; marks: readonly string[] } {
+  const marks = codes.map(() => `verdict-${randomBytes(8).toString("hex")}`);
+  const parts = codes.map((code, index) => [
     `globals().pop("verdict", None)`, // of the attack before, if this one sets none
+    // Each attack is compiled alone, so that a line number in an error is one of the catalogue.
     `try: exec(compile(${JSON.stringify(code)}, "attack", "exec"))`,
-    `except NotTried as reason: print("\\n${mark} not tried " + str(reason))`,
-    `else: print("\\n${mark} verdict " + str(verdict))`,
-  ];
-  return { code: text.join("\n"), mark };
+    `except NotTried as reason: print("\\n${marks[index]} not tried " + str(reason))`,
+    // Running out of memory ends the run, as it would in a program that does not catch it.
+    `except MemoryError: raise`,
+    `except Exception as error: print("\\n${marks[index]} failed %s: %s" % (type(error).__name__, error))`,
+    `else: print("\\n${marks[index]} verdict " + str(verdict))`,
+  ]);
+  const host = `host = json.loads(${JSON.stringify(JSON.stringify(facts))})`;
+  return { code: [prelude, host, ...parts.flat()].join("\n"), marks };
 }
 
 /** Bash has no prelude: the facts are variables, and the verdict is its last line. */
@@ -50,7 +59,6 @@ export function statementIn(stdout: string, mark: string): Statement {
     .split("\n")
     .findLast((one) => one.startsWith(`${mark} `))
     ?.slice(mark.length + 1, mark.length + longestStatement);
-  if (line?.startsWith("verdict ")) return { kind: "verdict", text: line.slice("verdict ".length) };
-  if (line?.startsWith("not tried ")) return { kind: "not tried", why: line.slice("not tried ".length) };
-  return { kind: "none" };
+  const kind = statementKinds.find((one) => line?.startsWith(`${one} `));
+  return kind === undefined ? { kind: "none" } : { kind, text: line?.slice(kind.length + 1) ?? "" };
 }

@@ -1,5 +1,7 @@
 import { join } from "node:path";
 import { Cleanup } from "../../lib/cleanup.ts";
+import { CodecellError } from "../../lib/errors.ts";
+import { parsePolicy } from "../../policy/file/parse-policy.ts";
 import type { SandboxRunner } from "../../runners/runner.ts";
 import { Codecell } from "../../sessions/codecell.ts";
 import type { Session } from "../../sessions/session.ts";
@@ -77,9 +79,15 @@ export class AttackCells implements AsyncDisposable {
   }
 
   async #open(scenario: Scenario): Promise<Codecell> {
+    const policy = parsePolicy(policyFor(scenario, this.tier, this.host));
+    const runner = await this.#make();
+    const [refusal] = (await runner.plan(policy)).refused;
+    if (refusal) {
+      await runner[Symbol.asyncDispose]();
+      throw new CodecellError("policy_refused", `it refuses ${refusal.rule}: ${refusal.reason}`);
+    }
     const codecell = await Codecell.open({
-      policy: policyFor(scenario, this.tier, this.host),
-      runners: [await this.#make()],
+      ...{ policy, runners: [runner] },
       stateDir: this.stateDir(scenario),
       egress,
     });

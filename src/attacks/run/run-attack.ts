@@ -3,22 +3,17 @@ import { setTimeout as pause } from "node:timers/promises";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import type { RunResult } from "../../sessions/runs/run.ts";
 import type { Session } from "../../sessions/session.ts";
-import { type Attack, type AttackResult, type AttackVerdict, forTier, type HostCheck } from "../attack.ts";
+import { type Attack, type AttackResult, forTier, type HostCheck } from "../attack.ts";
 import { startHostChecks } from "../host/host-checks.ts";
 import { type AttackProgram, bashProgramOf, programOf } from "../program.ts";
 import type { AttackCells } from "./attack-cells.ts";
-import { judge } from "./judge.ts";
+import { type Judgement, judge } from "./judge.ts";
 
 const defaultTimeoutMs = 10_000;
 /** A session that has not answered this long after its limit never will. */
 const graceMs = 25_000;
 /** long enough for the copy that is made while idle */
 const idleMs = 200;
-
-interface Outcome {
-  readonly verdict: AttackVerdict;
-  readonly detail: string;
-}
 
 /** Carries out one attack on one tier. It never throws: what goes wrong is a verdict, and the suite continues. */
 export async function runAttack(attack: Attack, cells: AttackCells, signal?: AbortSignal): Promise<AttackResult> {
@@ -29,7 +24,7 @@ export async function runAttack(attack: Attack, cells: AttackCells, signal?: Abo
   return { attack, tier, ...outcome, durationMs: Math.round(performance.now() - started) };
 }
 
-async function attempt(attack: Attack, cells: AttackCells, signal: AbortSignal | undefined): Promise<Outcome> {
+async function attempt(attack: Attack, cells: AttackCells, signal: AbortSignal | undefined): Promise<Judgement> {
   const scenario = attack.scenario ?? "plain";
   try {
     signal?.throwIfAborted();
@@ -51,7 +46,7 @@ async function attackIn(
   attack: Attack,
   cells: AttackCells,
   signal: AbortSignal | undefined,
-): Promise<Outcome> {
+): Promise<Judgement> {
   const { host, tier } = cells;
   const scenario = attack.scenario ?? "plain";
   const mine = `mine-${randomBytes(8).toString("hex")}`;
@@ -80,10 +75,11 @@ export interface CarriedOut {
   readonly program: AttackProgram;
 }
 
-async function runIn(
+/** Runs a program; throws if the session never answers. */
+export async function runIn(
   session: Session,
   program: AttackProgram,
-  { language = "python", timeoutMs = defaultTimeoutMs }: Attack,
+  { language = "python", timeoutMs = defaultTimeoutMs }: Pick<Attack, "language" | "timeoutMs">,
   signal: AbortSignal | undefined,
 ): Promise<CarriedOut> {
   let timer: NodeJS.Timeout | undefined;
@@ -100,12 +96,12 @@ async function runIn(
 }
 
 /** Everything that a run sent to the host as text. */
-function printedBy({ stdout, stderr, value, error, notes, displays }: RunResult): string {
+export function printedBy({ stdout, stderr, value, error, notes, displays }: RunResult): string {
   const shown = displays.map(({ data }) => Buffer.from(data).toString("latin1"));
   return [stdout, stderr, value ?? "", JSON.stringify(error ?? {}), ...notes, ...shown].join("\n");
 }
 
-function isIntact({ status, state }: RunResult): boolean {
+export function isIntact({ status, state }: RunResult): boolean {
   return state === "kept" && (status === "ok" || status === "error");
 }
 
@@ -121,6 +117,6 @@ function checksOf({ scenario, hostChecks = [] }: Attack): readonly HostCheck[] {
   return [...new Set([...own, ...hostChecks])];
 }
 
-function notTried(detail: string): Outcome {
+function notTried(detail: string): Judgement {
   return { verdict: "not tried", detail };
 }

@@ -2,7 +2,7 @@ import { messageOf } from "../../lib/errors.ts";
 import type { Attack, AttackResult, Scenario } from "../attack.ts";
 import type { AttackHost } from "../host/attack-host.ts";
 import { AttackCells, type AttackedTier } from "./attack-cells.ts";
-import { runAttack } from "./run-attack.ts";
+import { inBatches, runBatch } from "./run-batch.ts";
 
 /** A tier is given up after this long; what is left of it has failed. */
 const longestTierMs = 180_000;
@@ -34,13 +34,16 @@ export async function attackTier(
     onResult?.(blamed);
   };
   try {
-    for (const attack of inOrder(attacks)) {
+    for (const batch of inBatches(inOrder(attacks))) {
       if (signal?.aborted) break;
       blameLast(await host.harm(""));
-      const result = performance.now() < end ? await runAttack(attack, cells, signal) : outOfTime(attack, tier.name);
+      const isLate = performance.now() > end;
+      const done = isLate ? batch.map((one) => outOfTime(one, tier.name)) : await runBatch(batch, cells, signal);
       if (signal?.aborted) break; // it was stopped, which says nothing
-      results.push(result);
-      onResult?.(result);
+      for (const result of done) {
+        results.push(result);
+        onResult?.(result);
+      }
     }
   } finally {
     closing = await cells[Symbol.asyncDispose]().then(

@@ -17,9 +17,10 @@ export type AttackTier = "process" | "wasm" | "srt" | "container" | "podman" | "
  * - `mounts`: host directories, read-only and read-write, with files that deny globs hide
  * - `network`: a proxy that allows two web servers on loopback, and a secret for one of them
  * - `neighbour`: a second session of the same policy, which holds something worth stealing
- * - `next-session`: after the attack its session is closed, and `then` looks around in a new one
+ * - `next-session`: after the attack its session is closed, and `afterwards` looks around in a new one
+ * - `workspace`: the workspace is a directory of the host, as a project that somebody works on
  */
-export type Scenario = "plain" | "mounts" | "network" | "neighbour" | "next-session";
+export type Scenario = "plain" | "mounts" | "network" | "neighbour" | "next-session" | "workspace";
 
 /**
  * Harm that only the host can see, besides the canaries that are checked after each attack (./host/canaries.ts).
@@ -86,7 +87,7 @@ export interface Attack {
   /** default: plain */
   readonly scenario?: Scenario;
   /** Python for the new session of `next-session`, with a `verdict` of its own */
-  readonly then?: string;
+  readonly afterwards?: string;
   /** Python for the other session of `neighbour`: before the attack, and after it with a `verdict` of its own */
   readonly victim?: { readonly before?: string; readonly after?: string };
   readonly hostChecks?: readonly HostCheck[];

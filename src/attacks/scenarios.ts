@@ -35,6 +35,8 @@ function rules(scenario: Scenario, host: AttackHost): PolicyInput {
     case "neighbour":
     case "next-session":
       return {};
+    case "workspace":
+      return { fs: { workspace: host.shown.writable } };
     case "mounts":
       return {
         fs: {

@@ -180,7 +180,9 @@ verdict = "contained"`,
   does(
     "exhaustion/output-wide-error",
     "fails with a message of a million wide characters",
-    `raise ValueError("\\U0001F600" * 1_000_000)`,
+    `
+class Wide(BaseException): pass
+raise Wide("\\U0001F600" * 1_000_000)`,
     {
       ...output,
       endings: ["error"],
@@ -192,9 +194,10 @@ verdict = "contained"`,
     "exhaustion/output-chained-errors",
     "fails with an endless chain of causes",
     `
+class Link(BaseException): pass
 error = None
 for n in range(20_000):
-    one = ValueError("x" * 100); one.__cause__ = error; error = one
+    one = Link("x" * 100); one.__cause__ = error; error = one
 raise error`,
     {
       ...output,

@@ -17,6 +17,10 @@ import { plantedFiles } from "./persistence-planted.ts";
 import { persistenceOfProcesses } from "./persistence-processes.ts";
 import { procAndSysAttacks } from "./proc-and-sys.ts";
 import { processAttacks } from "./processes.ts";
+import { forgedAnswers } from "./protocol-answers.ts";
+import { forgedCalls } from "./protocol-calls.ts";
+import { forgedMessages } from "./protocol-messages.ts";
+import { supervisorAttacks } from "./protocol-supervisor.ts";
 
 /** Every attack of the suite. */
 export const attacks: readonly Attack[] = [
@@ -39,4 +43,8 @@ export const attacks: readonly Attack[] = [
   ...plantedFiles,
   ...neighbourSecrets,
   ...neighbourLimits,
+  ...forgedMessages,
+  ...forgedAnswers,
+  ...forgedCalls,
+  ...supervisorAttacks,
 ];

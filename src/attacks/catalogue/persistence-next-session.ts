@@ -12,7 +12,7 @@ const next = {
   weakness: "shared-cell",
 } as const;
 
-/** What a program leaves for the next session. `then` runs there, and looks for it. */
+/** What a program leaves for the next session. `afterwards` runs there, and looks for it. */
 export const persistenceInNextSession: readonly Attack[] = [
   {
     ...does(
@@ -26,7 +26,7 @@ for directory in ("/workspace", "/tmp", "/dev/shm", "/var/tmp", "/run", "/home",
 verdict = "contained"`,
       next,
     ),
-    then: `
+    afterwards: `
 places = ("/workspace", "/tmp", "/dev/shm", "/var/tmp", "/run", "/home", "/", "/opt", "/mnt", "/srv")
 verdict = nothing([place for place in places if os.path.exists(place + "/left-" + host["mine"])])`,
   },
@@ -47,7 +47,7 @@ for path in wanted:
 verdict = "contained"`,
       next,
     ),
-    then: `
+    afterwards: `
 import site
 roots = [os.path.expanduser("~"), "/etc/cron.d", "/var/spool/cron", "/etc/profile.d", "/etc/ld.so.preload", "/etc/rc.local", site.getusersitepackages()]
 found = []
@@ -71,7 +71,7 @@ for path in paths:
 verdict = "contained"`,
       next,
     ),
-    then: `
+    afterwards: `
 paths = {getattr(one, "__file__", None) for one in list(sys.modules.values())} | {entry + "/planted.pth" for entry in sys.path if entry}
 verdict = nothing([path for path in paths if path and host["mine"] in text_of(path)])`,
   },
@@ -91,7 +91,7 @@ for one in list(sys.modules.values()):
 verdict = "contained"`,
       next,
     ),
-    then: `
+    afterwards: `
 found = [getattr(one, "__cached__", None) for one in list(sys.modules.values())]
 verdict = nothing([path for path in found if path and host["mine"] in text_of(path)])`,
   },
@@ -106,7 +106,7 @@ sys.modules["planted"] = module
 verdict = "contained"`,
       next,
     ),
-    then: `
+    afterwards: `
 import builtins, json as module
 found = [getattr(module.dumps, "planted", None), getattr(builtins, "planted", None), os.environ.get("PLANTED"), *[one for one in sys.path if one == host["mine"]]]
 verdict = nothing([one for one in found if one] + (["a module"] if "planted" in sys.modules else []))`,
@@ -120,7 +120,7 @@ globals()["left_variable"] = host["mine"]
 verdict = "contained"`,
       next,
     ),
-    then: `verdict = unless("left_variable" in globals(), "found the variable")`,
+    afterwards: `verdict = unless("left_variable" in globals(), "found the variable")`,
   },
   {
     ...does(
@@ -133,7 +133,7 @@ resource.setrlimit(resource.RLIMIT_NOFILE, (50, 50)); resource.setrlimit(resourc
 verdict = "contained"`,
       next,
     ),
-    then: `
+    afterwards: `
 import resource
 mask = os.umask(0o022); os.umask(mask)
 verdict = unless(mask == 0o777 or os.nice(0) >= 15 or resource.getrlimit(resource.RLIMIT_NOFILE)[0] <= 50, "the next session is limited")`,
@@ -151,7 +151,7 @@ made = [libc.msgget(key, 0o1666), libc.semget(key, 1, 0o1666), libc.shmget(key, 
 verdict = "contained"`,
       next,
     ),
-    then: `
+    afterwards: `
 import ctypes, zlib
 libc = ctypes.CDLL(None, use_errno=True)
 key = zlib.crc32(host["mine"].encode()) & 0x7fffffff
@@ -170,7 +170,7 @@ for family, address in ((socket.AF_INET, ("127.0.0.1", 47811)), (socket.AF_UNIX,
 verdict = "contained"`,
       next,
     ),
-    then: `
+    afterwards: `
 found = []
 for family, address in ((socket.AF_INET, ("127.0.0.1", 47811)), (socket.AF_UNIX, "\\0left-" + host["mine"]), (socket.AF_UNIX, "/tmp/left-socket")):
     with socket.socket(family) as one:
@@ -204,6 +204,6 @@ verdict = "contained"`,
       },
     ),
     hostChecks: ["host-stalled"],
-    then: `verdict = nothing(os.listdir("/workspace"), "found")`,
+    afterwards: `verdict = nothing(os.listdir("/workspace"), "found")`,
   },
 ];

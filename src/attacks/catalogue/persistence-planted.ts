@@ -3,6 +3,7 @@ import { does } from "./make-attack.ts";
 
 const planting = {
   kind: "persistence",
+  scenario: "workspace",
   hostChecks: ["plant-untold"],
   containedBy: { default: "files that tools on the host obey are never served, and the result names them" },
   control: { none: "the harm is a result that does not say it" },
@@ -20,7 +21,7 @@ function plants(id: string, title: string, code: string): Attack {
   return does(`persistence/planted-${id}`, title, `${quiet}${code}\nverdict = "contained"`, planting);
 }
 
-/** Files that a program leaves in its workspace for tools on the host: the next commit, `cd` or start of an editor runs them. */
+/** Files that a program leaves in a directory of the host for tools on the host: the next commit, `cd` or start of an editor runs them. */
 export const plantedFiles: readonly Attack[] = [
   plants("hook", "plants a git hook that the next commit on the host runs", `plant(root + "/.git/hooks/pre-commit")`),
   plants(

@@ -1,3 +1,5 @@
+import { join } from "node:path";
+import { removeTree } from "../../lib/files/remove-tree.ts";
 import { isObeyedByHost } from "../../policy/paths/deny.ts";
 import type { StartHostCheck } from "./host-check.ts";
 
@@ -13,8 +15,9 @@ export const watchVoice: StartHostCheck = async () => async (result) => {
 
 /** Sees a file that tools on the host obey, which the result does not name. The attack puts its name below `mine`. */
 export const watchPlants: StartHostCheck =
-  async ({ mine }) =>
+  async ({ mine, cells }) =>
   async (result) => {
+    await removeTree(join(cells.host.shown.writable, mine));
     const told = result.notes.some((note) => note.includes(mine));
     const listed = result.leftOut.some(({ name }) => name.includes(mine) && isObeyedByHost(name));
     const served = result.artifacts.find(({ name }) => name.includes(mine) && isObeyedByHost(name));

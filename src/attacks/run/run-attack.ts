@@ -56,16 +56,16 @@ async function attackIn(
   const first = await runIn(session, program(attack.code, { ...host.facts, mine }), attack, signal);
   let printed = printedBy(first.result);
   let said = judge(attack, tier, first);
-  if (!isIntact(first.result) && !needsOwnSession(attack)) await cells.replace(scenario);
-  if (scenario === "next-session" && said.verdict === "contained" && attack.then !== undefined) {
+  if (scenario === "next-session" && said.verdict === "contained" && attack.afterwards !== undefined) {
     await session.close();
     await using next = await cells.fresh(scenario);
-    const second = await runIn(next, programOf(attack.then, { ...host.facts, mine }), attack, signal);
+    const second = await runIn(next, programOf(attack.afterwards, { ...host.facts, mine }), attack, signal);
     printed += printedBy(second.result);
     said = judge(attack, tier, second);
   }
   // The host's own eyes come last, and count more than what the program says.
   const seen = (await finishChecks(first.result)) ?? (await host.harm(printed));
+  if (!isIntact(first.result) && !needsOwnSession(attack)) await cells.replace(scenario);
   return seen === undefined ? said : { verdict: "harmed", detail: seen };
 }
 

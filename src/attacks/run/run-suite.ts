@@ -57,7 +57,7 @@ export async function attackTier(
 
 /** By scenario, so that cells are shared, and those that need a cell of their own last. */
 function inOrder(attacks: readonly Attack[]): readonly Attack[] {
-  const scenarios: readonly Scenario[] = ["plain", "mounts", "network", "neighbour", "next-session"];
+  const scenarios: readonly Scenario[] = ["plain", "mounts", "workspace", "network", "neighbour", "next-session"];
   const rank = ({ scenario = "plain", needsOwnCell = false }: Attack) =>
     scenarios.indexOf(scenario) * 2 + (needsOwnCell ? 1 : 0);
   return [...attacks].sort((a, b) => rank(a) - rank(b));

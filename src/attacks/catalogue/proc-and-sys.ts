@@ -23,7 +23,7 @@ const revealing: readonly (readonly [name: string, what: string])[] = [
 /** What Linux tells about the host in /proc, /sys and /dev, and what can be changed there. */
 export const procAndSysAttacks: readonly Attack[] = [
   ...revealing.map(([name, what]) =>
-    says(`proc/${name.replace(/\W/g, "-")}`, `reads ${what} in /proc/${name}`, `reads("/proc/${name}")`, {
+    says(`proc/${name.replace(/[\W_]/g, "-")}`, `reads ${what} in /proc/${name}`, `reads("/proc/${name}")`, {
       ...masked,
       weakness: "privileged",
       exceptions: shownBySrt("read"),

@@ -31,14 +31,14 @@ const uncountedOutside = {
   srt: uncounted,
 };
 
-/** Python: 80 MiB in files under the limit of one file, and time for the host to notice. */
+/** Python: 56 MiB in files under the limit of one file, and time for the host to notice. */
 const filling = `
 import time
 held = []
 def fill(one):
-    for n in range(10): held.append(one(n))
+    for n in range(7): held.append(one(n))
     time.sleep(3)
-    return "kept 80 MiB"
+    return "kept 56 MiB"
 def bounded(one):
     try: return fill(one)
     except OSError: return "contained"
@@ -144,10 +144,10 @@ import time
 try:
     for n in range(2000): os.close(os.open("/workspace/empty%d" % n, os.O_CREAT | os.O_WRONLY))
     time.sleep(0.5)
-    for n in range(10):
+    for n in range(6):
         with open("/workspace/large%d" % n, "wb") as file: file.write(b"x" * (8 << 20))
     time.sleep(3)
-    verdict = "kept 80 MiB"
+    verdict = "kept 48 MiB"
 except OSError: verdict = "contained"`,
     { ...ended, timeoutMs: 15_000 },
   ),

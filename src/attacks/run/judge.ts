@@ -22,11 +22,12 @@ export function judge(attack: Attack, tier: AttackTier, { result, program }: Car
 
 /** What a program's own words mean. */
 export function judgeStatement(attack: Attack, tier: AttackTier, said: Statement): Judgement {
+  const by = forTier(attack.containedBy, tier) ?? attack.containedBy.default;
+  // A forged end of its own run comes before its verdict. What that does to the host is for the host to see.
+  if (said.kind === "none" && attack.endings?.includes("ok")) return { verdict: "contained", detail: by };
   if (said.kind === "none") return { verdict: "failed", detail: "it ended without a verdict" };
   if (said.kind !== "verdict") return { verdict: said.kind, detail: said.text };
-  if (said.text === "contained") {
-    return { verdict: "contained", detail: forTier(attack.containedBy, tier) ?? attack.containedBy.default };
-  }
+  if (said.text === "contained") return { verdict: "contained", detail: by };
   const exception = forTier(attack.exceptions, tier);
   if (exception && said.text.startsWith(exception.verdict)) return { verdict: "contained", detail: exception.because };
   return { verdict: "harmed", detail: said.text };

@@ -133,3 +133,11 @@ export const highestKnownSyscall = 469;
 export function syscallNumber(name: SyscallName, arch: FilterArch): number | undefined {
   return table[name][arch === "x64" ? 0 : 1] ?? undefined;
 }
+
+/** The numbers of all calls that the architecture has, by name. */
+export function syscallNumbers(arch: FilterArch): Record<string, number> {
+  const names = Object.keys(table) as SyscallName[];
+  return Object.fromEntries(
+    names.flatMap((name) => [[name, syscallNumber(name, arch)]]).filter(([, n]) => n !== undefined),
+  );
+}

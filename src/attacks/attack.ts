@@ -111,7 +111,7 @@ export interface Attack {
 
 /** A verdict that would be harm elsewhere. */
 export interface AttackException {
-  /** the beginning of what the program says */
+  /** the beginning of what the program says, or how its run ends */
   readonly verdict: string;
   readonly because: string;
 }

@@ -6,6 +6,7 @@
  */
 export const prelude = `
 import errno, json, os, socket, stat, sys
+here = "/workspace" if os.path.isdir("/workspace") else os.path.expanduser("~")
 class NotTried(Exception): pass
 def not_tried(why):
     """The question makes no sense here."""

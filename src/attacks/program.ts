@@ -22,30 +22,43 @@ const longestStatement = 1000;
 
 /** A whole Python program: prelude, facts, the attack, and a line with its verdict. It needs nothing but Python. */
 export function programOf(code: string, facts: HostFacts): AttackProgram {
-  const { code: text, marks } = programOfMany([code], facts);
-  return { code: text, mark: marks[0] ?? "" };
+  const mark = newMark();
+  return { code: [...beginning(facts), ...attempt(code, mark)].join("\n"), mark };
 }
 
-/** Several attacks in one program. One that fails with an exception does not end the others. */
+/** Several attacks in one program. An exception does not end the others, but is said in place of a verdict. */
 export function programOfMany(codes: readonly string[], facts: HostFacts): { code: string; marks: readonly string[] } {
-  const marks = codes.map(() => `verdict-${randomBytes(8).toString("hex")}`);
-  const parts = codes.map((code, index) => [
+  const marks = codes.map(newMark);
+  const parts = codes.flatMap((code, index) => {
+    const mark = marks[index] ?? "";
+    const said = `print("\\n${mark} failed %s: %s" % (type(error).__name__, error))`;
+    return attempt(code, mark, `except Exception as error: ${said}`);
+  });
+  return { code: [...beginning(facts), ...parts].join("\n"), marks };
+}
+
+function newMark(): string {
+  return `verdict-${randomBytes(8).toString("hex")}`;
+}
+
+function beginning(facts: HostFacts): string[] {
+  return [prelude, `host = json.loads(${JSON.stringify(JSON.stringify(facts))})`];
+}
+
+function attempt(code: string, mark: string, ...more: readonly string[]): string[] {
+  return [
     `globals().pop("verdict", None)`, // of the attack before, if this one sets none
-    // Each attack is compiled alone, so that a line number in an error is one of the catalogue.
-    `try: exec(compile(${JSON.stringify(code)}, "attack", "exec"))`,
-    `except NotTried as reason: print("\\n${marks[index]} not tried " + str(reason))`,
-    // Running out of memory ends the run, as it would in a program that does not catch it.
-    `except MemoryError: raise`,
-    `except Exception as error: print("\\n${marks[index]} failed %s: %s" % (type(error).__name__, error))`,
-    `else: print("\\n${marks[index]} verdict " + str(verdict))`,
-  ]);
-  const host = `host = json.loads(${JSON.stringify(JSON.stringify(facts))})`;
-  return { code: [prelude, host, ...parts.flat()].join("\n"), marks };
+    // Each attack is compiled alone, so that a line number in an error is one of the catalogue. `here`: srt cannot map paths.
+    `try: exec(compile(${JSON.stringify(code)}.replace("/workspace", here), "attack", "exec"))`,
+    `except NotTried as reason: print("\\n${mark} not tried " + str(reason))`,
+    ...more,
+    `else: print("\\n${mark} verdict " + str(verdict))`,
+  ];
 }
 
 /** Bash has no prelude: the facts are variables, and the verdict is its last line. */
 export function bashProgramOf(code: string, facts: HostFacts): AttackProgram {
-  const mark = `verdict-${randomBytes(8).toString("hex")}`;
+  const mark = newMark();
   const quoted = (value: unknown) => `'${String(value).replaceAll("'", `'\\''`)}'`;
   const variables = Object.entries(facts)
     .filter(([, value]) => typeof value === "string" || typeof value === "number")

@@ -1,6 +1,6 @@
 import type { Attack } from "../attack.ts";
 import { does, says } from "./make-attack.ts";
-import { noProc, noProcesses } from "./shared-facts.ts";
+import { noProc, noProcesses, shownBySrt } from "./shared-facts.ts";
 
 const empty = {
   kind: "exfiltration",
@@ -107,6 +107,7 @@ verdict = nothing([name for name in host["names"] if name in text])`,
     {
       ...empty,
       containedBy: { default: "pid namespace; the cell's own programs have no host paths" },
+      exceptions: shownBySrt("found"),
       notTried: noProc,
       weakness: "host-processes",
     },

@@ -1,6 +1,6 @@
 import type { Attack } from "../attack.ts";
 import { does, says } from "./make-attack.ts";
-import { byFilter, byMounts, byReadOnly, inMemory, noProc, noSystemCalls } from "./shared-facts.ts";
+import { byFilter, byMounts, byReadOnly, except, inMemory, noProc, noSystemCalls } from "./shared-facts.ts";
 
 const stolen = { kind: "exfiltration", containedBy: byMounts, weakness: "host-files" } as const;
 const reached = { containedBy: byMounts, weakness: "host-files" } as const;
@@ -84,6 +84,7 @@ export const hostFileAttacks: readonly Attack[] = [
   }),
   says("files/runtime-directory", "reads codecell's own directory of sockets", `reads("/run/codecell", "/run/user")`, {
     ...stolen,
+    exceptions: except("srt", 'read ["/run/codecell"]', "only the cell's own kernel and workspace are mounted there"),
     control: { none: "a container has its own, and the control mounts none of the host's" },
   }),
   says(
@@ -96,7 +97,10 @@ export const hostFileAttacks: readonly Attack[] = [
     says(`files/write-${word(path)}`, `writes to ${path}`, `writes(${JSON.stringify(path)})`, {
       containedBy: byReadOnly,
       weakness: "privileged",
-      ...(madeInMemory.includes(path) ? { exceptions: inMemory("wrote to") } : {}),
+      exceptions: {
+        ...(madeInMemory.includes(path) ? inMemory("wrote to") : {}),
+        ...except("srt", "wrote to", "an empty file system in memory that only the cell has"),
+      },
     }),
   ),
   does(

@@ -115,9 +115,13 @@ verdict = nothing(found, "entered")`,
 import ctypes
 libc, found = ctypes.CDLL(None, use_errno=True), []
 for number in list(range(470, 520)) + [0x40000000 + 39, 0x40000000 + 0x200]:
-    ctypes.set_errno(0)
-    result = libc.syscall(ctypes.c_long(number), 0, 0, 0, 0)
-    if result >= 0 or ctypes.get_errno() not in (1, 38): found.append([number, result, ctypes.get_errno()])
+    pid = os.fork() # a filter may kill the process
+    if pid == 0:
+        ctypes.set_errno(0)
+        result = libc.syscall(ctypes.c_long(number), 0, 0, 0, 0)
+        os._exit(7 if result >= 0 or ctypes.get_errno() not in (1, 38) else 0)
+    code = os.waitpid(pid, 0)[1]
+    if os.WIFEXITED(code) and os.WEXITSTATUS(code) == 7: found.append(number)
 verdict = nothing(found, "answered")`,
     { ...filter, control: { none: "whether a Linux kernel has newer calls depends on its version" } },
   ),

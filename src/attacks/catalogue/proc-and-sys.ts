@@ -1,6 +1,6 @@
 import type { Attack } from "../attack.ts";
 import { does, says } from "./make-attack.ts";
-import { byMasks, byReadOnly, except, noProc } from "./shared-facts.ts";
+import { byMasks, byReadOnly, except, noProc, shownBySrt } from "./shared-facts.ts";
 
 const masked = { kind: "exfiltration", containedBy: byMasks, notTried: noProc } as const;
 const readOnly = { containedBy: byReadOnly, notTried: noProc, weakness: "privileged" } as const;
@@ -23,15 +23,19 @@ const revealing: readonly (readonly [name: string, what: string])[] = [
 /** What Linux tells about the host in /proc, /sys and /dev, and what can be changed there. */
 export const procAndSysAttacks: readonly Attack[] = [
   ...revealing.map(([name, what]) =>
-    says(`proc/${name.replace(/\W/g, "-")}`, `reads ${what} in /proc/${name}`, `reads("/proc/${name}")`, {
+    says(`proc/${name.replace(/[\W_]/g, "-")}`, `reads ${what} in /proc/${name}`, `reads("/proc/${name}")`, {
       ...masked,
       weakness: "privileged",
+      exceptions: shownBySrt("read"),
     }),
   ),
   says("proc/cmdline", "reads how the host was started in /proc/cmdline", `reads("/proc/cmdline")`, {
     ...masked,
     weakness: "privileged",
-    exceptions: except("gvisor", "read", "the command line of gVisor's own Linux kernel, the same everywhere"),
+    exceptions: {
+      ...except("gvisor", "read", "the command line of gVisor's own Linux kernel, the same everywhere"),
+      ...shownBySrt("read"),
+    },
   }),
   does(
     "proc/settings",
@@ -45,7 +49,14 @@ for directory, _, names in os.walk("/proc/sys"):
         except OSError: continue
         found.append(path)
 verdict = nothing(found, "may change")`,
-    readOnly,
+    {
+      ...readOnly,
+      exceptions: except(
+        "srt",
+        'may change ["/proc/sys/kernel/ns_last_pid"]',
+        "it belongs to the cell's own pid namespace",
+      ),
+    },
   ),
   says(
     "proc/core-pattern",
@@ -147,7 +158,12 @@ verdict = nothing(sorted(n for n in os.listdir("/dev") if stat.S_ISBLK(os.lstat(
     "proc/mount-table",
     "reads names of the host in the mount table",
     `nothing([n for n in host["names"] if n in text_of("/proc/self/mountinfo", "/proc/1/mountinfo", "/proc/mounts")])`,
-    { ...masked, containedBy: { default: "mounts from short paths without names" }, weakness: "host-files" },
+    {
+      ...masked,
+      containedBy: { default: "mounts from short paths without names" },
+      exceptions: shownBySrt("found"),
+      weakness: "host-files",
+    },
   ),
   says(
     "proc/engine-layers",
@@ -172,6 +188,7 @@ verdict = nothing(sorted(n for n in os.listdir("/dev") if stat.S_ISBLK(os.lstat(
       ...masked,
       // with cgroups v1, Podman makes no cgroup namespace: the container's own random id is visible
       containedBy: { default: "cgroup namespace" },
+      exceptions: shownBySrt("found"),
       weakness: "privileged",
     },
   ),

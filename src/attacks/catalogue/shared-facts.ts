@@ -63,3 +63,7 @@ export function except(tier: AttackTier, verdict: string, because: string): Exce
 export function inMemory(verdict: string): Exceptions {
   return except("wasm", verdict, "the interpreter's own files, in its memory");
 }
+
+/** sandbox-runtime masks nothing in /proc, and cannot map paths. */
+export const shownBySrt = (verdict: string): Exceptions =>
+  except("srt", verdict, "sandbox-runtime shows what every user of the host sees there, and host paths as they are");

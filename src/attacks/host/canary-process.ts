@@ -9,7 +9,12 @@ export interface CanaryProcess extends AsyncDisposable {
 
 /** It waits for its standard input, so it ends with this process even if that is killed. `mark` is in its command line. */
 export async function startCanaryProcess(mark: string, env: Record<string, string>): Promise<CanaryProcess> {
-  const child = spawn("/bin/sh", ["-c", "read line", mark], { stdio: ["pipe", "ignore", "ignore"], env });
+  // A group of its own: Ctrl-C in a terminal must not look like an attack.
+  const child = spawn("/bin/sh", ["-c", "read line", mark], {
+    stdio: ["pipe", "ignore", "ignore"],
+    env,
+    detached: true,
+  });
   await once(child, "spawn");
   const exited = once(child, "exit");
   child.unref();

@@ -49,7 +49,7 @@ async function askVictim(victim: Session, code: string, host: AttackHost, mine: 
   try {
     const result = await victim.run(program.code, { timeout: answerMs });
     const said = statementIn(result.stdout, program.mark);
-    if (said.kind === "verdict") return said.text;
+    if (said.kind !== "none") return said.text;
     return `the other session ended a run as ${result.status}: ${result.error?.message ?? result.notes.join("; ")}`;
   } catch (error) {
     return `the other session died: ${messageOf(error)}`;

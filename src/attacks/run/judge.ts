@@ -14,6 +14,8 @@ export function judge(attack: Attack, tier: AttackTier, { result, program }: Car
   if (ending === "ok") return judgeStatement(attack, tier, statementIn(result.stdout, program.mark));
   const by = forTier(attack.containedBy, tier) ?? attack.containedBy.default;
   if (attack.endings?.includes(ending)) return { verdict: "contained", detail: `${by} (${ending})` };
+  const exception = forTier(attack.exceptions, tier);
+  if (exception?.verdict === ending) return { verdict: "contained", detail: exception.because };
   const why = result.error ? `${result.error.name}: ${result.error.message}` : result.notes.join("; ");
   return { verdict: "failed", detail: `its run ended with ${ending}${why === "" ? "" : `: ${why}`}`.slice(0, 500) };
 }

@@ -200,7 +200,7 @@ verdict = unless(resource.getrlimit(resource.RLIMIT_CORE)[1] > 1, "may write cor
       kind: "exhaustion",
       containedBy: { default: "limit of core files" },
       notTried: noProcesses,
-      weakness: "no-limits",
+      control: { none: "engines may have the same limit" },
     },
   ),
 ];

@@ -21,10 +21,10 @@ const output = {
 
 const inTheHost = { none: "the harm would be in the host that reads the output" } as const;
 
-/** Python: work that never ends. In a control without a time limit it ends after three seconds, and says so. */
+/** Python: work that never ends. In a control without a time limit it ends after a second, and says so. */
 const endless = `
 import time
-end = time.monotonic() + 3
+end = time.monotonic() + 1.5
 `;
 
 /** Time of the processor and of the host, and output without end. */
@@ -34,7 +34,7 @@ export const timeExhaustion: readonly Attack[] = [
     "runs without end",
     `${endless}
 while time.monotonic() < end: pass
-verdict = "ran for 3 s"`,
+verdict = "ran on"`,
     time,
   ),
   does(
@@ -47,7 +47,7 @@ while time.monotonic() < end:
     try:
         while time.monotonic() < end: pass
     except BaseException: pass
-verdict = "ran for 3 s"`,
+verdict = "ran on"`,
     time,
   ),
   does(
@@ -57,7 +57,7 @@ verdict = "ran for 3 s"`,
 while time.monotonic() < end:
     try: time.sleep(0.1)
     except BaseException: pass
-verdict = "ran for 3 s"`,
+verdict = "ran on"`,
     time,
   ),
   does(
@@ -75,15 +75,15 @@ verdict = "contained"`,
     "matches a pattern that takes for ever, in code that no interrupt reaches",
     `
 import re
-re.match(r"(a+)+$", "a" * 27 + "b")
+re.match(r"(a+)+$", "a" * 24 + "b")
 verdict = "ran to its end"`,
     time,
   ),
   does(
     "exhaustion/time-huge-number",
-    "computes a number with a hundred million digits",
+    "computes a number with millions of digits",
     `
-x = 7 ** 12_000_000
+x = 7 ** 4_000_000
 verdict = "ran to its end"`,
     time,
   ),
@@ -99,7 +99,7 @@ verdict = "contained" # what counts is that the host goes on`,
     {
       ...time,
       endings: ["crashed", "error", "out_of_memory", "timeout"],
-      timeoutMs: 5_000,
+      timeoutMs: 2_000,
       containedBy: { default: "the interpreter ends, the supervisor starts another" },
       control: { none: "it ends only itself" },
     },
@@ -139,7 +139,7 @@ verdict = "printed 200 MB"`,
 import logging
 for _ in range(20_000): logging.error("y" * 10_000)
 verdict = "printed 200 MB"`,
-    { ...output, weakness: "no-limits" },
+    { ...output, notTried: { wasm: "the same as its standard output, and slow" }, weakness: "no-limits" },
   ),
   does(
     "exhaustion/output-children",
@@ -159,7 +159,7 @@ verdict = "printed 200 MB"`,
     "prints single bytes, each of which could become a message",
     `
 import time
-end = time.monotonic() + 1.5
+end = time.monotonic() + 0.7
 while time.monotonic() < end: os.write(1, b"x")
 verdict = "contained"`,
     {

@@ -85,6 +85,9 @@ child = subprocess.Popen(["/bin/sh", "-c", "read line; : " + host["mine"]], stdi
     "kills every process that it can reach by number",
     `
 mine = {1, os.getpid(), os.getppid()}
+for pid in list(mine): # the number of a thread reaches its whole process
+    try: mine |= {int(one) for one in os.listdir("/proc/%d/task" % pid)}
+    except OSError: pass
 for pid in range(2, 40_000):
     if pid in mine: continue
     try: os.kill(pid, 9)

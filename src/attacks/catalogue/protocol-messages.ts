@@ -13,9 +13,17 @@ const message = {
   weakness: "trusting-host",
 } as const;
 
+/** On WebAssembly each of these costs a new interpreter, so only those that its decoder could treat in its own way are tried. */
+const alike = { wasm: "the host's decoder is the same for all of them, and others of them are tried" } as const;
+const alikeOnWasm: readonly string[] = [
+  ...["ready", "hello", "resumed", "interrupt-answers", "copies", "object-status", "exit-code", "incomplete-error"],
+  ...["deep-status", "text-number", "half-display", "growing-text", "stray-reply", "huge-numbers"],
+];
+
 function forges(id: string, title: string, code: string, parts: Partial<Attack> = {}): Attack {
   const whole = `${forging}\nquietly(lambda: ${code})\ntime.sleep(0.02)\nverdict = "contained" # the host asks the session again`;
-  return { ...does(`protocol/${id}`, `forges ${title}`, whole, message), ...parts };
+  const notTried = alikeOnWasm.includes(id) ? alike : {};
+  return { ...does(`protocol/${id}`, `forges ${title}`, whole, { ...message, notTried }), ...parts };
 }
 
 /** Messages that only codecell's own code may send, or that nobody may. */

@@ -27,7 +27,7 @@ for number in range(1, 65):
         try: send()
         except (OSError, NotTried): pass
 verdict = "contained"`,
-    supervisor,
+    { ...supervisor, control: { none: "the OS protects process 1 of every container" } },
   ),
   does(
     "protocol/owner-signals",

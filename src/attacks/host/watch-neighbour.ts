@@ -5,14 +5,14 @@ import type { AttackHost } from "./attack-host.ts";
 import type { StartHostCheck } from "./host-check.ts";
 
 /** What the other session has: a variable, and files where programs put them, all with the secret. */
-const treasure = `
+export const treasure = `
 treasure = {"secret": secret, "count": 41}
 for path in ("/workspace/treasure.txt", "/tmp/treasure.txt", "/dev/shm/treasure.txt"):
     with open(path, "w") as file: file.write(secret)
 verdict = "contained"
 `;
 
-const untouched = `
+export const untouched = `
 lost = [] if treasure == {"secret": secret, "count": 41} else ["a variable"]
 for path in ("/workspace/treasure.txt", "/tmp/treasure.txt", "/dev/shm/treasure.txt"):
     if text_of(path) != secret: lost.append(path)

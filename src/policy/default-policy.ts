@@ -35,6 +35,7 @@ export function defaultPolicy(): Policy {
       timeoutMs: 30_000,
       memoryBytes: 512 * mib,
       diskBytes: 256 * mib,
+      exactDisk: false,
       outputBytes: mib,
     },
     env: {},

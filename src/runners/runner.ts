@@ -97,6 +97,8 @@ export interface Cell extends AsyncDisposable {
   /** how to get a module that its Python lacks */
   readonly moduleHint?: ModuleHint;
   usage(): Promise<CellUsage>;
+  /** Its kernel answers: what was only needed for the start can be released. */
+  isReady?(): void;
 }
 
 /** How thorough a probe is. */

@@ -15,6 +15,7 @@ import type { Policy } from "../policy/schema.ts";
 import { ChosenRunner } from "../runners/chosen-runner.ts";
 import type { EnforcedRule, EnforcementReceipt } from "../runners/receipt.ts";
 import type { Choice, PassedOver } from "../runners/registry.ts";
+import { releaseDisk } from "../runners/linux/disk/image/session-disk.ts";
 import type { Cell, SandboxRunner, SessionWorkspace } from "../runners/runner.ts";
 import { endedEarly } from "./ended-early.ts";
 import { kernelFiles } from "./files/kernel-files.ts";
@@ -179,7 +180,11 @@ export class LiveSessions implements AsyncDisposable {
       cell,
       started.receipt,
       policy,
-      async () => files?.[Symbol.asyncDispose](),
+      async () => {
+        await files?.[Symbol.asyncDispose]();
+        // after the last open file: what is in use cannot be unmounted
+        if (options.workspace) await releaseDisk(options.workspace);
+      },
       network,
     );
     const onFork = (fork: LiveSession) => {
@@ -226,6 +231,7 @@ export class LiveSessions implements AsyncDisposable {
         throw await endedEarly(error, cell);
       },
     );
+    cell.isReady?.();
     cleanup.move();
     return {
       cell,

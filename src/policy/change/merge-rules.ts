@@ -173,6 +173,7 @@ export const mergeRules: Readonly<Record<PolicyFieldName, MergeRule>> = {
   "proc.pids": rule("proc", "pids", atMost),
   "proc.files": rule("proc", "files", atMost),
   "proc.disk": rule("proc", "diskBytes", atMost),
+  "proc.exactDisk": rule("proc", "exactDisk", onlyOn),
   "proc.output": rule("proc", "outputBytes", atMost),
   "proc.background": rule("proc", "background", onlyOff),
   env: field<Policy["env"]>({

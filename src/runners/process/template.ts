@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { encodeFrameHead } from "../../kernel/frames.ts";
 import { preloadFailure } from "../../kernel/preload-failure.ts";
@@ -43,6 +43,8 @@ export interface TemplateParts {
   readonly workspacesRoot: string | undefined;
   /** cells pass their proxy sockets to the host */
   readonly handsOver: boolean;
+  /** sessions have file systems of their own, which the host passes */
+  readonly takesMounts: boolean;
 }
 
 /** What one cell of a template has for itself. */
@@ -50,6 +52,8 @@ export interface ForkParts {
   readonly cgroup: CellCgroup | undefined;
   /** name of the session's own directory */
   readonly workspace: string | undefined;
+  /** the ticket of the session's own file system, which the host has passed to the template; then there is no directory */
+  readonly disk: string | undefined;
   /** that directory holds far more than the cell may write */
   readonly isReadOnly: boolean;
   readonly mounts: readonly CellMount[];
@@ -79,6 +83,11 @@ export class Template implements AsyncDisposable {
       this.#isAlive = false;
       for (const gone of this.#waiting) gone();
     });
+  }
+
+  /** Where the host passes file systems of sessions. */
+  get mountsSocket(): string {
+    return join(dirname(this.#socketPath), "mounts");
   }
 
   get isAlive(): boolean {
@@ -115,7 +124,7 @@ export class Template implements AsyncDisposable {
   }
 
   /** Forks a cell. The connection closes when the cell exits, and closing it ends the cell. */
-  async connect({ cgroup, workspace, isReadOnly, mounts, ticket }: ForkParts): Promise<Socket> {
+  async connect({ cgroup, workspace, disk, isReadOnly, mounts, ticket }: ForkParts): Promise<Socket> {
     const socket = connect({ path: this.#socketPath, allowHalfOpen: true });
     this.#cells++;
     socket.once("close", () => {
@@ -133,7 +142,7 @@ export class Template implements AsyncDisposable {
       const name = path.slice(path.lastIndexOf("/") + 1);
       return `${controller}/${name}/${file}`;
     });
-    const own = workspace === undefined ? {} : { workspace, isReadOnly };
+    const own = disk !== undefined ? { disk } : workspace === undefined ? {} : { workspace, isReadOnly };
     // Denied paths are searched for each cell, because a secret may have been added since the template started.
     socket.write(
       encodeFrameHead({ t: "cell", cgroups, mounts: cellMounts(mounts), ...own, ...(ticket ? { ticket } : {}) }),
@@ -233,6 +242,7 @@ function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {
     preload: policy.kernel.preload,
     env: preloadEnvironment(policy),
     handsOver: parts.handsOver,
+    takesMounts: parts.takesMounts,
     cellFilterBytes: cellFilter.length,
     cell: cellConfig(policy, facts, host.masks, parts.mounts),
     // staged after the policy's mounts; each cell mounts only its own directory and cannot see the others

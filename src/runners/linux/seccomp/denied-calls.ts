@@ -37,7 +37,7 @@ export const absentCalls: readonly SyscallName[] = Object.values(absent).flat();
 export const deniedCalls: readonly SyscallName[] = Object.values(denied).flat();
 
 /** Calls that a cell's setup needs inside its own namespaces, besides unshare. */
-export const setupCalls: readonly SyscallName[] = ["mount", "sethostname"];
+export const setupCalls: readonly SyscallName[] = ["mount", "move_mount", "sethostname"];
 
 /** Every call that sends a signal, or opens a handle that can. */
 export const signalCalls: readonly SyscallName[] = [

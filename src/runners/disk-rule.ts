@@ -14,9 +14,19 @@ export interface DiskFacts {
 /** The answer to `proc.disk` for a file system of the session's own. Undefined: it has none. */
 export function ownFileSystem(policy: Policy, { hasSessionDirectory }: DiskFacts): Answer | undefined {
   if (!policy.proc.exactDisk || !hasSessionDirectory || policy.fs.workspace) return undefined;
-  const files = mostFiles(policy.proc.diskBytes).toLocaleString("en-US");
+  const files = mostFiles(policy.proc.diskBytes);
   const what = `size of the session's own ext4 file system on a loop device, with at most ${files} files; deleted files count`;
   return byOs(what + uncountedMounts(policy));
+}
+
+/** Whether every place where code can write has a size that its file system enforces. */
+export function isDiskExact({ proc, fs }: Policy): boolean {
+  return proc.exactDisk && fs.workspace === undefined && fs.mounts.every(({ mode }) => mode === "ro");
+}
+
+/** The largest file that code can write. Where the disk itself ends, it ends first, with ENOSPC and not with EFBIG. */
+export function largestFileBytes(policy: Policy): number {
+  return policy.proc.diskBytes * (isDiskExact(policy) ? 2 : 1);
 }
 
 /** The answer to `proc.exactDisk` where the cell's files are on the host. */

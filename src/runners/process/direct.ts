@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import type { Policy } from "../../policy/schema.ts";
+import { isDiskExact } from "../disk-rule.ts";
 import { kernelBootstrap } from "../kernel-bootstrap.ts";
 import { collectText } from "../linux/collect-text.ts";
 import type { CellMount } from "../linux/mounts.ts";
@@ -66,7 +67,7 @@ export function startDirect(parts: DirectParts): DirectJail {
   const diagnostics = collectText(child.stderr);
   const filterPipe = child.stdio[filterDescriptor] as Socket;
   filterPipe.on("error", () => {}); // its exit has the reason
-  filterPipe.end(directFilter(host, arch, { allowAffinity: true }));
+  filterPipe.end(directFilter(parts, { allowAffinity: true }));
   const exited = once(child, "exit").then(
     ([code, signal]): CellExit => ({ code, signal, diagnostics: diagnostics() }),
     (error: Error): CellExit => ({ code: null, signal: null, diagnostics: error.message }),
@@ -76,15 +77,16 @@ export function startDirect(parts: DirectParts): DirectJail {
   return { pid: child.pid, channel: child.stdio[4] as Socket, exited, expected, kill: () => child.kill("SIGKILL") };
 }
 
-function directFilter({ facts }: Host, arch: FilterArch, { allowAffinity }: { allowAffinity: boolean }): Buffer {
-  const allowMemfd = cgroupHolds(facts.cgroups, "memory");
-  return seccompFilter({ arch, phase: "cell", allowMemfd, allowAffinity });
+function directFilter({ host, arch, policy }: DirectParts, { allowAffinity }: { allowAffinity: boolean }): Buffer {
+  const allowMemfd = cgroupHolds(host.facts.cgroups, "memory");
+  const allowFallocate = isDiskExact(policy);
+  return seccompFilter({ arch, phase: "cell", allowMemfd, allowAffinity, allowFallocate });
 }
 
 /** bubblewrap's filter is in place before the cell pins itself to its cores: the one that keeps it there comes after. */
-function pinningFilter(host: Host, arch: FilterArch): { readonly filter?: string } {
-  if (cgroupHolds(host.facts.cgroups, "cpu")) return {};
-  return { filter: directFilter(host, arch, { allowAffinity: false }).toString("hex") };
+function pinningFilter(parts: DirectParts): { readonly filter?: string } {
+  if (cgroupHolds(parts.host.facts.cgroups, "cpu")) return {};
+  return { filter: directFilter(parts, { allowAffinity: false }).toString("hex") };
 }
 
 function directPaths(parts: DirectParts, ticket: string | undefined) {
@@ -107,7 +109,7 @@ function directPaths(parts: DirectParts, ticket: string | undefined) {
     emptyDirectory: host.emptyDirectory,
     closedFile: host.closedFile,
     closedDirectory: host.closedDirectory,
-    command: [...start, JSON.stringify({ ...limits, ...pinningFilter(host, parts.arch), identities, ...handover })],
+    command: [...start, JSON.stringify({ ...limits, ...pinningFilter(parts), identities, ...handover })],
     workspace: workspaceSource
       ? { kind: "host" as const, source: workspaceSource, mode: parts.isReadOnly ? ("ro" as const) : ("rw" as const) }
       : { kind: "private" as const, sizeBytes: policy.proc.diskBytes },

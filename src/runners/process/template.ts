@@ -10,6 +10,7 @@ import { Cleanup } from "../../lib/cleanup.ts";
 import { deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import type { Policy } from "../../policy/schema.ts";
+import { isDiskExact } from "../disk-rule.ts";
 import { kernelBootstrap } from "../kernel-bootstrap.ts";
 import { collectText } from "../linux/collect-text.ts";
 import { preloadEnvironment } from "../linux/kernel-setup.ts";
@@ -230,7 +231,11 @@ function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {
     detached: true, // Ctrl-C in the terminal must not kill every cell; codecell handles it
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
-  const limits = { allowMemfd: cgroupHolds(facts.cgroups, "memory"), allowAffinity: cgroupHolds(facts.cgroups, "cpu") };
+  const limits = {
+    allowMemfd: cgroupHolds(facts.cgroups, "memory"),
+    allowAffinity: cgroupHolds(facts.cgroups, "cpu"),
+    allowFallocate: isDiskExact(policy),
+  };
   const cellFilter = seccompFilter({ arch, phase: "cell", ...limits });
   const filters = Buffer.concat([cellFilter, killNotifyFilter(arch)]);
   const filterPipe = child.stdio[filterDescriptor] as Socket;

@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import type { KernelSetup } from "../../kernel/messages.ts";
 import type { Policy } from "../../policy/schema.ts";
+import { isDiskExact, largestFileBytes } from "../disk-rule.ts";
 import { linuxKernelSetup } from "../linux/kernel-setup.ts";
 import type { CellMount } from "../linux/mounts.ts";
 import { interpreterBytes, someCores } from "../linux/rlimits.ts";
@@ -34,7 +35,7 @@ export async function srtCellConfig({
   // srt limits neither memory nor processors, and does not isolate the host's message queues
   const filter = seccompFilter({
     ...{ arch, phase: "cell", supervisorPid },
-    ...{ allowMemfd: false, allowAffinity: false, sharesIpc: true },
+    ...{ allowMemfd: false, allowAffinity: false, sharesIpc: true, allowFallocate: isDiskExact(policy) },
   });
   return {
     workspace,
@@ -47,6 +48,7 @@ export async function srtCellConfig({
     ),
     files: proc.files,
     diskBytes: proc.diskBytes,
+    fileBytes: largestFileBytes(policy),
     nprocLimit: proc.pids,
     dataLimit: proc.memoryBytes,
     affinity: someCores(proc.cpus, availableParallelism()),

@@ -8,7 +8,10 @@ import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell, noUsage } from "../channel-cell.ts";
 import { enforcedReceipt } from "../enforced-receipt.ts";
 import { chooseCellUid } from "../linux/cell-user.ts";
+import { CellDisks } from "../linux/disk/cell-disks.ts";
 import { DiskWatch } from "../linux/disk/disk-watch.ts";
+import { imageDisk } from "../linux/disk/image/image-disk.ts";
+import type { ImageSupport } from "../linux/disk/image/image-support.ts";
 import { namespaceGuarantees } from "../linux/guarantees.ts";
 import { prepareKernelFiles } from "../linux/kernel-files.ts";
 import { missingModuleHint } from "../linux/missing-module.ts";
@@ -48,6 +51,7 @@ class SrtRunner implements SandboxRunner {
   readonly #options: SrtRunnerOptions;
   readonly #logger: Logger;
   readonly #cleanup = new Cleanup();
+  readonly #disks: CellDisks;
   readonly #python = pythonFinder(process.getuid?.() === 0);
   #host: Promise<SrtHost> | undefined;
   #trial: Promise<void> | undefined;
@@ -56,6 +60,8 @@ class SrtRunner implements SandboxRunner {
   constructor(options: SrtRunnerOptions) {
     this.#options = options;
     this.#logger = options.logger ?? silentLogger;
+    this.#disks = new CellDisks({ runtimeDir: options.runtimeDir, logger: this.#logger });
+    this.#cleanup.defer(() => this.#disks[Symbol.asyncDispose]());
   }
 
   async probe({ isWanted = false, isPatient = false }: ProbeOptions = {}): Promise<Probe> {
@@ -80,11 +86,15 @@ class SrtRunner implements SandboxRunner {
   }
 
   async plan(policy: Policy): Promise<EnforcementPlan> {
-    return planSrt(policy);
+    return planSrt(policy, { hasSessionDirectory: true, images: await this.#support(policy, true) });
   }
 
   async start(spec: CellSpec, { signal }: StartOptions = {}): Promise<Cell> {
-    const plan = planSrt(spec.policy);
+    const hasSessionDirectory = spec.workspace !== undefined;
+    const plan = planSrt(spec.policy, {
+      hasSessionDirectory: true,
+      images: await this.#support(spec.policy, hasSessionDirectory),
+    });
     const runnerVersion = `sandbox-runtime ${srtVersion}`;
     const receipt = enforcedReceipt(plan, { runner: this.name, runnerVersion, policyHash: spec.policyHash });
     const host = await this.#openHost();
@@ -95,11 +105,16 @@ class SrtRunner implements SandboxRunner {
     const guard = killNotifyFilter(hostArch());
     const kernelDirectory = await prepareKernelFiles(host.runtimeDir, python, guard);
     await using cleanup = new Cleanup();
-    const workspace = await this.#workspace(spec, host, mounts, uid, cleanup);
+    const pinned = await this.#disks.pin(spec);
+    cleanup.defer(() => pinned?.letGo());
+    const workspace = await this.#workspace(spec, host, mounts, uid, cleanup, pinned?.directory);
     const onHost = pythonOnHost(python);
     const programs = [...host.programs, ...onHost.directories, kernelDirectory];
-    const disk = await DiskWatch.open(workspace, spec.policy.proc.diskBytes, this.#logger);
-    const settings = srtSettings({ programs, workspace, isReadOnly: disk.isReadOnly, ...hostPaths(mounts) });
+    const isHeld = pinned !== undefined && spec.policy.proc.exactDisk;
+    const watch = isHeld ? undefined : await DiskWatch.open(workspace, spec.policy.proc.diskBytes, this.#logger);
+    const disk = watch ?? imageDisk(workspace);
+    const isReadOnly = watch?.isReadOnly === true;
+    const settings = srtSettings({ programs, workspace, isReadOnly, ...hostPaths(mounts) });
     const config = await srtCellConfig({ policy: spec.policy, workspace, mounts, arch: hostArch(), guard });
     const service = host.service(uid);
     const wrapped = await service.wrap(cellCommand(python.executable, kernelDirectory, config), settings, signal);
@@ -128,10 +143,11 @@ class SrtRunner implements SandboxRunner {
     mounts: readonly CellMount[],
     uid: number | undefined,
     cleanup: Cleanup,
+    mounted: string | undefined,
   ): Promise<string> {
     const workspace = mounts.find(({ rule }) => rule === "fs.workspace");
     if (workspace) return workspace.source;
-    const own = spec.workspace && join(spec.workspace.root, spec.workspace.name);
+    const own = mounted ?? (spec.workspace && join(spec.workspace.root, spec.workspace.name));
     const directory = own ?? join(host.ownDir, `w${++this.#cells}`);
     if (own === undefined) {
       await mkdir(directory, { mode: 0o700 });
@@ -139,6 +155,16 @@ class SrtRunner implements SandboxRunner {
     }
     await prepareWorkspace(directory, uid);
     return directory;
+  }
+
+  /** A cell without a session has a directory that is removed with it, and no disk of its own. */
+  async #support(policy: Policy, hasSessionDirectory: boolean): Promise<ImageSupport | undefined> {
+    if (hasSessionDirectory || !policy.proc.exactDisk) return this.#disks.support(policy);
+    return {
+      isAvailable: false,
+      reason: "this cell has no session",
+      hint: "open a session, or set proc.exactDisk to false",
+    };
   }
 
   #openHost(): Promise<SrtHost> {

@@ -19,9 +19,9 @@ export function ownState(runtimeDir: string, tag: string): string {
   return join(runtimeDir, `state-${tag}`);
 }
 
-/** Locks of codecells, sessions, services, container runners and disks; of a claimed file, only its temporary names. */
+/** Locks of codecells, sessions, services and container runners; of a claimed file, only its temporary names. */
 const lockName =
-  /^(?:(?:owner-m|service-|containers-|disks-d)[0-9a-f]{12}|session-[0-9a-f]{24}|[a-z0-9.-]+\.alive(?=\.))(|\.[0-9a-f]{8}|\.takeover)$/;
+  /^(?:(?:owner-m|service-|containers-)[0-9a-f]{12}|session-[0-9a-f]{24}|[a-z0-9.-]+\.alive(?=\.))(|\.[0-9a-f]{8}|\.takeover)$/;
 /** A takeover of a lock never takes this long. */
 const takeoverMs = 10_000;
 /** For an instant, a socket that is bound but does not listen yet looks dead. */
@@ -94,7 +94,7 @@ async function removeDisks(store: SessionStore, runtimeDir: string, logger: Logg
     const tag = /^(m[0-9a-f]{12})-\d+$/.exec(workspace)?.[1];
     return tag !== undefined && (await isHeld(ownerLock(runtimeDir, tag)));
   };
-  await removeDiskLeftovers(store.workspacesDir, runtimeDir, isOpen).catch((error: unknown) => {
+  await removeDiskLeftovers(store.workspacesDir, isOpen).catch((error: unknown) => {
     logger.warn("the disks of a process that is gone could not be removed", { error });
   });
 }

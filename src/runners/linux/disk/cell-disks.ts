@@ -38,8 +38,7 @@ export class CellDisks implements AsyncDisposable {
     if (!policy.proc.exactDisk) return pinDisk(workspace);
     const { logger, isForOneCell } = this.#options;
     const options = { ...(logger ? { logger } : {}), ...(isForOneCell ? { isForOneCell } : {}) };
-    const runtimeDir = await this.#runtimeDir();
-    this.#disks ??= new SessionDisks({ runtimeDir, ...options });
+    this.#disks ??= new SessionDisks(options);
     return this.#disks.open(workspace, policy.proc.diskBytes);
   }
 

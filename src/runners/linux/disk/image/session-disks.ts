@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { chmod, mkdir } from "node:fs/promises";
+import { chmod, mkdir, rm } from "node:fs/promises";
 import { CodecellError, messageOf } from "../../../../lib/errors.ts";
-import { type LivenessLock, takeLock } from "../../../../lib/files/liveness-lock.ts";
+import { holdPipe } from "../../../../lib/files/held-pipe.ts";
 import { makeDirectories } from "../../../../lib/files/make-directories.ts";
 import { type Logger, silentLogger } from "../../../../lib/log/logger.ts";
 import type { SessionWorkspace } from "../../../runner.ts";
 import { mountImage, writeImage } from "./disk-image.ts";
-import { disksLock } from "./disk-leftovers.ts";
+import { ownerPipe } from "./disk-leftovers.ts";
 import { moveFiles } from "./move-files.ts";
 import {
   type DiskPaths,
@@ -21,10 +21,14 @@ import {
 } from "./session-disk.ts";
 
 export interface SessionDisksOptions {
-  readonly runtimeDir: string;
   readonly logger?: Logger;
   /** a next session is unlikely, so no disk is prepared for it */
   readonly isForOneCell?: boolean;
+}
+
+interface Owner {
+  readonly tag: string;
+  readonly release: () => Promise<void>;
 }
 
 /** A disk that waits for its session. */
@@ -46,7 +50,8 @@ export class SessionDisks implements AsyncDisposable {
   readonly #logger: Logger;
   /** sizes of images by the bytes they have room for */
   readonly #blocks = new Map<number, number>();
-  #owner: Promise<{ tag: string; lock: LivenessLock }> | undefined;
+  /** by the directory of the workspaces */
+  readonly #owners = new Map<string, Promise<Owner>>();
   #made = 0;
   #spare: Spare | undefined;
   #refill: NodeJS.Timeout | undefined;
@@ -80,7 +85,18 @@ export class SessionDisks implements AsyncDisposable {
     const disk = await this.#spare?.disk.catch(() => undefined);
     this.#spare = undefined;
     if (disk) await removeImage(disk);
-    await (await this.#owner?.catch(() => undefined))?.lock[Symbol.asyncDispose]();
+    const owners = [...this.#owners.values()];
+    this.#owners.clear();
+    for (const owner of owners) await (await owner.catch(() => undefined))?.release();
+  }
+
+  #owner(root: string): Promise<Owner> {
+    const known = this.#owners.get(root);
+    if (known) return known;
+    const owner = takeOwnership(root);
+    this.#owners.set(root, owner);
+    owner.catch(() => this.#owners.delete(root));
+    return owner;
   }
 
   async #take(root: string, bytes: number): Promise<DiskPaths> {
@@ -106,12 +122,8 @@ export class SessionDisks implements AsyncDisposable {
   }
 
   async #make(root: string, bytes: number): Promise<DiskPaths> {
-    this.#owner ??= takeOwnership(this.#options.runtimeDir);
-    const { tag } = await this.#owner;
+    const { tag } = await this.#owner(root);
     const disk = diskPaths(root, diskId(tag, ++this.#made, bytes));
-    // Programs pass through it as another user, but cannot list it.
-    await makeDirectories(disksOf(root), 0o711);
-    await chmod(disksOf(root), 0o711);
     try {
       this.#blocks.set(bytes, await writeImage(disk.image, bytes, this.#blocks.get(bytes)));
       await mkdir(disk.directory, 0o700);
@@ -128,10 +140,19 @@ export class SessionDisks implements AsyncDisposable {
   }
 }
 
-/** A lock that is held while this process runs: what it has made and no session uses is then removed by others. */
-async function takeOwnership(runtimeDir: string): Promise<{ tag: string; lock: LivenessLock }> {
+/** Holds a pipe open while this process runs. If it is killed, others remove what it has made and no session uses. */
+async function takeOwnership(root: string): Promise<Owner> {
+  // Programs pass through it as another user, but cannot list it.
+  await makeDirectories(disksOf(root), 0o711);
+  await chmod(disksOf(root), 0o711);
   const tag = `d${randomBytes(6).toString("hex")}`;
-  const lock = await takeLock(disksLock(runtimeDir, tag));
-  if (!lock) throw new CodecellError("internal", "the lock of new disks is already in use");
-  return { tag, lock };
+  const path = ownerPipe(root, tag);
+  const release = await holdPipe(path);
+  return {
+    tag,
+    release: async () => {
+      await release();
+      await rm(path, { force: true });
+    },
+  };
 }

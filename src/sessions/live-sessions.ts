@@ -162,6 +162,8 @@ export class LiveSessions implements AsyncDisposable {
     };
     const network = policy.net.enabled ? await CellNetwork.open(this.#egress, policy) : undefined;
     cleanup.defer(() => network?.[Symbol.asyncDispose]());
+    // A cell that does not start must not leave its disk mounted.
+    cleanup.defer(() => options.workspace && releaseDisk(options.workspace));
     const started = await this.#chosen.start((choice) =>
       unlessGivenUp(options.signal, () => this.#startIn(choice, id, options, { events, network })),
     );

@@ -33,8 +33,8 @@ def main():
     check_targets(cell["targets"])
     check_identities(cell["identities"])
     check_nested(cell["nested"])
-    posix.chdir("/workspace")
     check_room(cell.get("roomBytes"))
+    posix.chdir("/workspace")
     if cell["writes"] and not posix.access("/workspace", posix.W_OK):
         posix.write(2, b"/workspace is not writable. Under Podman, the image's own /workspace needs mode 1777\n")
         posix._exit(7)

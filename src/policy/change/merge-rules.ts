@@ -45,7 +45,7 @@ type Runner = RunnerName | "auto";
 const atMost: Order<number> = { narrows: (to, from) => to <= from, meet: Math.min };
 const atLeast: Order<number> = { narrows: (to, from) => to >= from };
 const onlyOff: Order<boolean> = { narrows: (to, from) => !to || from, meet: (a, b) => a && b };
-const onlyOn: Order<boolean> = { narrows: (to, from) => to || !from };
+const onlyOn: Order<boolean> = { narrows: (to, from) => to || !from, meet: (a, b) => a || b };
 /** Lists that permit: fewer is narrower. */
 const fewer: Order<string[]> = { narrows: (to, from) => to.every((item) => from.includes(item)), join: union };
 /** Lists that forbid: more is narrower. */

@@ -68,8 +68,7 @@ const answers: Record<RuleName, Answer> = {
   "proc.pids": noLimits,
   "proc.files": noLimits,
   "proc.disk": noLimits,
-  "proc.exactDisk": ({ proc }) =>
-    proc.exactDisk ? "sandbox-runtime does not limit the size of directories" : undefined,
+  "proc.exactDisk": noLimits,
   "proc.output": noLimits,
   "proc.background": noLimits,
   env: heldInside,

@@ -50,7 +50,7 @@ export interface DirectJail {
 
 /** Starts one bubblewrap for one cell, for hosts that forbid nested user namespaces. */
 export function startDirect(parts: DirectParts): DirectJail {
-  const { host, uid, arch, cgroup } = parts;
+  const { host, uid, cgroup } = parts;
   const groups = (cgroup?.placement ?? []).map(({ path, file }) => `${path}/${file}`);
   const ticket = parts.handsOver ? newTicket() : undefined;
   const jail = [host.bubblewrap, ...directArguments(directPaths(parts, ticket))];

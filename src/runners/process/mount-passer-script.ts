@@ -3,7 +3,7 @@
  * sends its descriptor to a template, because Node can neither clone mounts nor send descriptors. Keeps each connection open
  * until the host releases it. Exits with the host, which closes its standard input.
  */
-export const mountPasserScript = String.raw`
+export const mountPasserScript = `
 import ctypes, json, os, socket, sys
 libc = ctypes.CDLL(None, use_errno=True)
 OPEN_TREE, OPEN_TREE_CLONE, AT_FDCWD = 428, 1, -100

@@ -113,7 +113,7 @@ describe.each(["x64", "arm64"] as const)("the system call filter on %s", (arch) 
       const args = [NEWUSER, 0x5412, 0];
       return ask(template, arch, call, args) === "allow" && ask(cell, arch, call, args) !== "allow";
     });
-    expect(opened.sort()).toEqual(["mount", "sethostname", "unshare"]);
+    expect(opened.sort()).toEqual(["mount", "move_mount", "sethostname", "unshare"]);
   });
 
   test("refuses memfd_create and changes of affinity if they are not allowed", () => {

@@ -6,6 +6,9 @@ import { once as onlyOnce } from "../../lib/once.ts";
 import { collectText } from "../linux/collect-text.ts";
 import { mountPasserScript } from "./mount-passer-script.ts";
 
+/** What the helper says if nobody listens on the template's socket. */
+const goneTemplate = /Connection refused|No such file|Connection reset|did not take/;
+
 /** A mount that a template has received and keeps for one cell. */
 export interface PassedMount {
   readonly ticket: string;
@@ -39,6 +42,7 @@ export class MountPasser implements AsyncDisposable {
     if (failure === undefined) return { ticket, release: onlyOnce(() => void say({ ticket })) };
     throw new CodecellError("cell_start_failed", `the disk of the session could not be passed on: ${failure}`, {
       hint: "passing on mounts needs Linux 5.2 or later; or set proc.exactDisk to false",
+      details: { isTemplateGone: goneTemplate.test(failure) },
     });
   }
 

@@ -240,10 +240,15 @@ class ProcessRunner implements SandboxRunner {
     const mounts = await resolveMounts(spec.policy);
     const { own, isMounted, isReadOnly } = options;
     const template = await this.#template(spec, host, python, mounts, options.signal);
+    const passing = own && isMounted ? this.#passer.pass(own, template.mountsSocket) : undefined;
+    // Waiting for the helper meanwhile. It may also fail after something else has.
+    cleanup.defer(async () => (await passing?.catch(() => undefined))?.release());
     const cgroup = await this.#cgroup(host, spec, template.uid, cleanup);
     await prepareWorkspace(own, template.uid);
-    const passed = own && isMounted ? await this.#passer.pass(own, template.mountsSocket) : undefined;
-    cleanup.defer(() => passed?.release());
+    const passed = await passing?.catch((error: unknown) => {
+      if (error instanceof CodecellError && error.details.isTemplateGone === true) template.isGone();
+      throw error;
+    });
     const expected = template.listeners?.expect();
     cleanup.defer(() => expected?.cancel());
     const name = own && spec.workspace?.name;

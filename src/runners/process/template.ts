@@ -91,6 +91,11 @@ export class Template implements AsyncDisposable {
     return join(dirname(this.#socketPath), "mounts");
   }
 
+  /** It no longer answers: the next cell gets another template. */
+  isGone(): void {
+    this.#isAlive = false;
+  }
+
   get isAlive(): boolean {
     return this.#isAlive;
   }
@@ -133,7 +138,7 @@ export class Template implements AsyncDisposable {
       this.#endWhenIdle();
     });
     await once(socket, "connect").catch((error: unknown) => {
-      this.#isAlive = false; // it has exited, and this is the first sign
+      this.isGone(); // it has exited, and this is the first sign
       throw new CodecellError("cell_start_failed", "the template process does not accept connections", {
         cause: error,
         details: { isTemplateGone: true },

@@ -116,6 +116,15 @@ describe.each(["x64", "arm64"] as const)("the system call filter on %s", (arch) 
     expect(opened.sort()).toEqual(["mount", "move_mount", "sethostname", "unshare"]);
   });
 
+  test("lets code reserve space without writing where file systems have a size, in the template's filter too", () => {
+    for (const phase of ["cell", "template"] as const) {
+      const filter = seccompFilter({ ...whole, phase, allowFallocate: true });
+      expect(ask(filter, arch, "fallocate", [3, 0, 0, 4096])).toBe("allow");
+      expect(ask(filter, arch, "ioctl", [3, 0x40305828])).toBe("allow");
+      expect(ask(filter, arch, "ioctl", [0, 0x5412])).toBe("EPERM");
+    }
+  });
+
   test("refuses memfd_create and changes of affinity if they are not allowed", () => {
     const filter = seccompFilter({ ...whole, allowMemfd: false, allowAffinity: false });
     expect(ask(filter, arch, "memfd_create")).toBe("ENOSYS");

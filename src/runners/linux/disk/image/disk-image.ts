@@ -1,4 +1,4 @@
-import { type FileHandle, open, rm, rmdir } from "node:fs/promises";
+import { type FileHandle, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { runTool } from "./run-tool.ts";
 
@@ -74,7 +74,6 @@ export async function readImage(path: string): Promise<{ blocks: number; freeBlo
 export async function mountImage(image: string, directory: string): Promise<void> {
   // noinit_itable: otherwise Linux fills the tables with zeros in the background, and the image is no longer sparse
   await runTool("mount", ["-t", "ext4", "-o", "loop,nosuid,nodev,noinit_itable", "--", image, directory]);
-  await rmdir(join(directory, "lost+found")).catch(() => {}); // it would be the first thing that a program sees
 }
 
 /** Repairs a file system that was mounted when the host's OS crashed. Must not be called while it is mounted. */

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { chmod, mkdir, rm } from "node:fs/promises";
+import { chmod, mkdir, rm, rmdir } from "node:fs/promises";
+import { join } from "node:path";
 import { CodecellError, messageOf } from "../../../../lib/errors.ts";
 import { holdPipe } from "../../../../lib/files/held-pipe.ts";
 import { makeDirectories } from "../../../../lib/files/make-directories.ts";
@@ -128,6 +129,7 @@ export class SessionDisks implements AsyncDisposable {
       this.#blocks.set(bytes, await writeImage(disk.image, bytes, this.#blocks.get(bytes)));
       await mkdir(disk.directory, 0o700);
       await mountImage(disk.image, disk.directory);
+      await rmdir(join(disk.directory, "lost+found")); // it would be the first thing that a program sees
       await chmod(disk.directory, 0o700);
       return disk;
     } catch (cause) {

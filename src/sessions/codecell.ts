@@ -334,8 +334,12 @@ export class Codecell implements AsyncDisposable {
   async #openPooled(): Promise<PooledSession> {
     const workspace = this.#owned.newWorkspace();
     const onStarted = this.#onCellStarted;
-    const live = await this.#live.openSession({ ...this.#owned.mount(workspace), isManaged: true, onStarted });
     const store = this.#store;
+    const opening = this.#live.openSession({ ...this.#owned.mount(workspace), isManaged: true, onStarted });
+    const live = await opening.catch(async (error: unknown) => {
+      await store.removeWorkspace(workspace).catch(() => {});
+      throw error;
+    });
     return {
       live,
       session: this.#session(this.#owned.newRecord(live.id, workspace), live),

@@ -110,7 +110,8 @@ describe("the files of a workspace with links that lead out of it", () => {
           if (kind === "remove" && !["out", "up", "loop", "root"].includes(text)) await files.remove(text);
           if (kind === "list") {
             const paths = (await files.list({ prefix: text })).files.map(({ path }) => path);
-            expect(paths.filter((path) => /^(?:up|out|loop|root)(?:\/|$)/.test(path))).toEqual([]);
+            // a write replaces a link by a file of that name, but nothing is ever below one
+            expect(paths.filter((path) => /^(?:up|loop|root)\//.test(path))).toEqual([]);
           }
         } catch (error) {
           if (!(error instanceof CodecellError)) throw error;

@@ -17,6 +17,8 @@ class WatchedLimits:
         self.sockets = sockets
         self.memory_bytes = config.get("watchMemoryBytes")  # of everything, if there is no cgroup
         self.socket_bytes = config.get("watchSocketBytes")  # of TCP and UDP, if there is one
+        if self.memory_bytes is not None and sockets is not None:
+            sockets.begin()
         self.total_bytes = config.get("watchTotalBytes")  # of everything in the cell, if it has its own OS kernel
         self.processes = config.get("watchProcesses")
         self.due = 0.0

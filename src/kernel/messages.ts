@@ -30,6 +30,8 @@ export interface KernelSetup {
   readonly recovery: boolean;
   /** kill a run whose processes use more resident memory than this; set if the OS enforces no limit */
   readonly watchMemoryBytes?: number;
+  /** kill a run whose TCP and UDP buffers are larger; set if a memory cgroup enforces a limit that does not count all of them */
+  readonly watchSocketBytes?: number;
   /** limit on the processes that runs start; set if the OS enforces no limit; needs `watchMemoryBytes` */
   readonly watchProcesses?: number;
 }

@@ -26,6 +26,7 @@ PR_CAPBSET_DROP, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 24, 47, 4
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 SIOCSIFFLAGS, UP_LOOPBACK_RUNNING = 0x8914, 0x49
 CELL_UID = 1000
+TERMINALS = 64
 EMPTY_FILE, EMPTY_DIRECTORY = "/.empty-file", "/.empty-directory"
 CLOSED_FILE, CLOSED_DIRECTORY = "/.closed-file", "/.closed-directory"
 
@@ -91,7 +92,8 @@ def enter(cell):
         mount("tmpfs", target, "tmpfs", NOSUID | NODEV, "mode=1777,size=%d,nr_inodes=8192" % size)
     for name in cell["temporary"]:  # preloaded modules remember these directories, as matplotlib does that of its caches
         os.mkdir("/tmp/" + name, 0o700)
-    mount("devpts", "/dev/pts", "devpts", NOSUID | NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+    # All cells and containers share a few thousand terminals, which one cell could use up.
+    mount("devpts", "/dev/pts", "devpts", NOSUID | NOEXEC, "newinstance,ptmxmode=0666,mode=620,max=%d" % TERMINALS)
     if not any(one["target"] == "/workspace" for one in cell["mounts"]):
         mount("tmpfs", "/workspace", "tmpfs", NOSUID | NODEV, "mode=755,size=%d,nr_inodes=16384" % cell["diskBytes"])
     for one in cell["mounts"]:

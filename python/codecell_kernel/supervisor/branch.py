@@ -271,6 +271,8 @@ class Branch:
 
     def on_reply(self, header, body):
         kind, active = header.get("t"), self.active
+        if self.link.is_killed and kind in ("done", "reply"):
+            return  # its state dies with it: an answer that says it is kept would be false
         if kind == "done" and active is not None and active.is_run and header.get("id") == active.id:
             self.finish_run(claims.ending(header))
         elif kind == "call":

@@ -25,6 +25,7 @@ class WorkerLink:
     def __init__(self):
         self.ready = False
         self.dead = None  # the wait status, once the worker is dead
+        self.is_killed = False  # it dies soon, whatever it still answers
         self.is_calming = False
         self.exposed = None  # the frame with the host's functions that the worker has
         self.pid = 0
@@ -142,7 +143,7 @@ class WorkerLink:
         while monotonic() < end:
             poll.poll(max(1, int((end - monotonic()) * 1000)))
             if any(header.get("t") == "resumed" for header, _ in self.receive()):
-                self.pid, self.dead, self.is_calming = pid, None, False
+                self.pid, self.dead, self.is_killed, self.is_calming = pid, None, False, False
                 self.exposed = None  # a copy may be older than the latest functions
                 return True
         return False

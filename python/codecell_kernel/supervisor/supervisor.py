@@ -13,6 +13,7 @@ from .branch import Branch
 from .bulk import BulkRelay, NetBody
 from .changes import changes_below
 from .channel import Outlet
+from .host_messages import makes_sense
 from .processes import session_of
 from .request import Request
 from .sweeper import Sweeper
@@ -25,12 +26,14 @@ MAX_PLANS = 64
 
 
 class Supervisor:
-    def __init__(self, channel, run_worker, notify_filter, answers=None, listener=None):
+    def __init__(self, channel, run_worker, notify_filter, answers=None, listener=None, sockets=None):
         """`run_worker` is what a forked worker calls; it never returns. The caller passes it, because this module may not import it.
 
         `answers` is the descriptor for writing to the host, if it differs from the one for reading.
 
         `listener` is a socket that was sent to the host. The first message says whether the host received it.
+
+        `sockets` knows the memory of socket buffers, if the OS reports it.
         """
         self.channel = channel
         self.run_worker = run_worker
@@ -43,6 +46,7 @@ class Supervisor:
         self.guards = {}
         self.inputs = {}  # descriptor to the input of a run, while the program has to read before more can be written
         self.listener = listener
+        self.sockets = sockets
         self.egress = None  # outgoing connections, if the policy allows a network
         self.watched = None  # limits that the Linux kernel does not enforce
         self.situation = None  # everything that the interests depend on
@@ -215,12 +219,18 @@ class Supervisor:
         if not data:
             posix._exit(0)  # the host has exited; Linux kills everything else in this pid namespace
         if self.forwards_run(data):
-            self.branches[0].on_forwarded(Request(self.decoder.feed(data)[0][0]))
+            header = self.decoder.feed(data)[0][0]
+            if not makes_sense(header):
+                raise BadFrame  # the worker has it already
+            self.branches[0].on_forwarded(Request(header))
             return
         for header, body, frame in self.decoder.feed(data):
             self.on_message(header, body, frame)
         missing = self.decoder.take_missing()
-        if missing and header["t"] == "net.data":
+        if missing and not makes_sense(header):
+            self.bulk = BulkRelay(self.channel, None, missing, False)
+            self.relay()
+        elif missing and header["t"] == "net.data":
             self.bulk = NetBody(self, header["id"], missing)
         elif missing:
             branch = self.branches.get(header.get("branch", 0))
@@ -248,10 +258,14 @@ class Supervisor:
             self.bulk.wanted = False
 
     def on_message(self, header, body, frame):
-        kind = header["t"]
+        kind = header["t"] if makes_sense(header) else None
+        if kind is None:
+            return
         if kind == "start":
+            if self.branches:
+                return  # a cell starts once: a second worker in the place of the first would lose its variables
             self.sweeper.allows_background = header["background"]
-            if header.get("watchMemoryBytes"):
+            if header.get("watchMemoryBytes") or (header.get("watchSocketBytes") and self.sockets is not None):
                 self.watch_limits(header)
             if "authorities" in header:
                 self.keep_authorities(header["authorities"], body)
@@ -286,7 +300,7 @@ class Supervisor:
     def watch_limits(self, config):
         from .watched_limits import WatchedLimits
 
-        self.watched = WatchedLimits(self.branches, self.sweeper, config)
+        self.watched = WatchedLimits(self.branches, self.sweeper, config, self.sockets)
 
     def open_egress(self):
         """Imported only if the policy allows a network: every import slows down a cold start."""

@@ -15,6 +15,7 @@ import { namespaceGuarantees } from "../linux/guarantees.ts";
 import { linuxKernelSetup } from "../linux/kernel-setup.ts";
 import { closedWorkspace, resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
+import { socketLimits } from "../linux/socket-limits.ts";
 import type { EnforcementPlan } from "../receipt.ts";
 import type { Cell, CellSpec, Guarantee, Probe, ProbeOptions, SandboxRunner, StartOptions } from "../runner.ts";
 import { CellChannel } from "./cell/cell-channel.ts";
@@ -251,6 +252,7 @@ class ContainerRunner implements SandboxRunner {
         // an engine on another machine may allow less
         fileLimit: engine.isLocal ? home.fileLimit : undefined,
         processors: engine.processors,
+        limitsSockets: engine.limits.sockets,
       }),
     });
     cleanup.defer(() => this.#remove(engine, container));
@@ -260,7 +262,9 @@ class ContainerRunner implements SandboxRunner {
       setup: linuxKernelSetup(policy, {
         path: kernel.path,
         env: { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" },
-        ...(hasOwnKernel ? { watchMemoryBytes: policy.proc.memoryBytes, watchProcesses: policy.proc.pids } : {}),
+        ...(hasOwnKernel
+          ? { watchMemoryBytes: policy.proc.memoryBytes, watchProcesses: policy.proc.pids }
+          : { watchSocketBytes: socketLimits(policy.proc.memoryBytes).watchBytes }),
       }),
       receipt,
       ...{ disk, moduleHint },

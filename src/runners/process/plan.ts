@@ -3,6 +3,7 @@ import { hostGrants } from "../../policy/paths/host-grants.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { type Answer, type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rules.ts";
 import { measuredDirectory, uncountedMounts } from "../disk-rule.ts";
+import { type SocketCount, socketRow, watchedMemory } from "../linux/socket-limits.ts";
 import { networkRules } from "../network-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
 import { onlyVariables, supervisedRules } from "../supervised-rules.ts";
@@ -36,9 +37,10 @@ const table: AnswerTable<PlanFacts> = {
     cgroupHolds(facts.cgroups, "memory")
       ? byOs(
           `${group(facts, "memory", "memory.max", "memory.limit_in_bytes")}, together with ` +
-            `${formatSize(privateFilesBytes(policy, facts.hasSessionDirectory))} for files in memory`,
+            `${formatSize(privateFilesBytes(policy, facts.hasSessionDirectory))} for files in memory; ` +
+            socketRow(policy.proc.memoryBytes, socketCount(facts)),
         )
-      : bySupervisor("sum of resident memory every 20 ms, RLIMIT_DATA for each process"),
+      : bySupervisor(watchedMemory),
   "proc.pids": (_, facts) =>
     cgroupHolds(facts.cgroups, "pids")
       ? byOs(
@@ -86,6 +88,12 @@ function sharedUser(policy: Policy, { users }: ProcessFacts): string[] {
 
 function group(facts: ProcessFacts, controller: CgroupController, v2: string, v1: string): string {
   return facts.cgroups.kind === "v2" ? `cgroup v2 ${v2}` : `cgroup v1 ${controller} ${v1}`;
+}
+
+/** How the memory limit counts the buffers of TCP and UDP sockets. */
+function socketCount({ cgroups }: ProcessFacts): SocketCount {
+  if (cgroups.kind === "v2") return "together";
+  return cgroups.kind === "v1" && cgroups.limitsSockets ? "separately" : "nowhere";
 }
 
 /** Without a CPU quota, only whole cores can be enforced: by affinity, which the filter stops user code from changing. */

@@ -34,7 +34,7 @@ export async function srtCellConfig({
   // srt limits neither memory nor processors, and does not isolate the host's message queues
   const filter = seccompFilter({
     ...{ arch, phase: "cell", supervisorPid },
-    ...{ allowMemfd: false, allowAffinity: false, sharesIpc: true },
+    ...{ allowMemfd: false, fixesBuffers: true, allowAffinity: false, sharesIpc: true },
   });
   return {
     workspace,

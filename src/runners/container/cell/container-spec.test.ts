@@ -30,6 +30,7 @@ function parts(policy: PolicyInput = {}, other: Partial<ContainerParts> = {}): C
     processLimit: undefined,
     fileLimit: undefined,
     processors: undefined,
+    limitsSockets: false,
     usesHostLabels: false,
     usesHostUsers: false,
     ...other,
@@ -102,22 +103,35 @@ describe("the spec of a container", () => {
     expect(targets).toEqual(expect.arrayContaining(["/etc/services", "/etc/protocols"]));
   });
 
-  test.each(["/sys", "/proc/kcore", "/proc/keys", "/proc/kallsyms", "/proc/cmdline", "/proc/partitions"])(
-    "hides %s",
-    (path) => {
-      expect(host().MaskedPaths).toContain(path);
-      // Podman ignores MaskedPaths
-      const option = host({}, { engine: "podman" }).SecurityOpt.find((one) => one.startsWith("mask="));
-      expect(option?.slice("mask=".length).split(":")).toContain(path);
-    },
-  );
+  test.each([
+    "/sys",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/kallsyms",
+    "/proc/cmdline",
+    "/proc/partitions",
+    "/proc/irq",
+    "/proc/bus",
+    "/proc/fs",
+    "/proc/vmstat",
+    "/proc/sys/kernel/random/boot_id",
+  ])("hides %s", (path) => {
+    expect(host().MaskedPaths).toContain(path);
+    // Podman ignores MaskedPaths
+    const option = host({}, { engine: "podman" }).SecurityOpt.find((one) => one.startsWith("mask="));
+    expect(option?.slice("mask=".length).split(":")).toContain(path);
+  });
 
-  test.each(["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"])(
-    "makes %s read-only",
-    (path) => {
-      expect(host().ReadonlyPaths).toContain(path);
-    },
-  );
+  test.each(["/proc/sys", "/proc/sysrq-trigger"])("makes %s read-only", (path) => {
+    expect(host().ReadonlyPaths).toContain(path);
+  });
+
+  test("limits the buffers of TCP and UDP sockets where the engine can, unless the cell has its own OS kernel", () => {
+    const policy = { proc: { memory: "1GiB" } } as const;
+    expect(host(policy, { limitsSockets: true })).toMatchObject({ KernelMemoryTCP: 256 * mebibyte });
+    expect(host(policy)).not.toHaveProperty("KernelMemoryTCP");
+    expect(host(policy, { limitsSockets: true, hasOwnKernel: true })).not.toHaveProperty("KernelMemoryTCP");
+  });
 
   test("makes the container exit with its host process and be removed", () => {
     expect(spec()).toMatchObject({ OpenStdin: true, StdinOnce: true, HostConfig: { AutoRemove: true } });

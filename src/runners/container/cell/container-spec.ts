@@ -2,6 +2,7 @@ import type { Policy } from "../../../policy/schema.ts";
 import { kernelBootstrap } from "../../kernel-bootstrap.ts";
 import type { ClosedEntries } from "../../linux/closed-entries.ts";
 import type { CellMount } from "../../linux/mounts.ts";
+import { socketLimits } from "../../linux/socket-limits.ts";
 import type { EngineKind } from "../engine/engine-address.ts";
 import type { ImageInEngine } from "../image/image-list.ts";
 import { coveredVolumes } from "../image/image-volumes.ts";
@@ -31,9 +32,12 @@ const hiddenPaths = [
   ...["/proc/acpi", "/proc/asound", "/proc/driver", "/proc/kcore", "/proc/keys", "/proc/key-users", "/proc/kallsyms"],
   ...["/proc/modules", "/proc/cmdline", "/proc/config.gz", "/proc/interrupts", "/proc/iomem", "/proc/ioports"],
   ...["/proc/mtrr", "/proc/partitions", "/proc/diskstats", "/proc/schedstat", "/proc/sched_debug", "/proc/scsi"],
-  ...["/proc/timer_list", "/proc/timer_stats", "/proc/latency_stats", "/sys"],
+  ...["/proc/timer_list", "/proc/timer_stats", "/proc/latency_stats", "/proc/bus", "/proc/fs", "/proc/irq"],
+  ...["/proc/zoneinfo", "/proc/vmstat", "/proc/softirqs", "/proc/buddyinfo", "/proc/pressure", "/proc/locks"],
+  // the same in every cell of one host, until it is restarted
+  ...["/proc/sys/kernel/random/boot_id", "/sys"],
 ];
-const fixedPaths = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
+const fixedPaths = ["/proc/sys", "/proc/sysrq-trigger"];
 
 /**
  * Files in /etc that describe users, host names, name servers and the names of ports and protocols. A cell sees one user,
@@ -77,6 +81,8 @@ export interface ContainerParts extends ClosedEntries {
   readonly filter: string | undefined;
   /** how many processes a user of this host may have; undefined: unlimited */
   readonly processLimit: number | undefined;
+  /** the engine can limit the buffers of TCP and UDP sockets, which the memory limit does not count then */
+  readonly limitsSockets: boolean;
   /** open files that the host allows a process of codecell */
   readonly fileLimit: number | undefined;
   /** processors of the engine's machine; undefined: unknown */
@@ -130,6 +136,9 @@ export function containerSpec(parts: ContainerParts) {
       PidsLimit: proc.pids + kernelProcesses + (parts.hasOwnKernel ? ownKernelThreads : 0),
       Memory: containerMemoryBytes(parts),
       MemorySwap: containerMemoryBytes(parts),
+      ...(parts.limitsSockets && !parts.hasOwnKernel
+        ? { KernelMemoryTCP: socketLimits(proc.memoryBytes).limitBytes }
+        : {}),
       // Docker rejects a limit above the number of processors
       NanoCpus: Math.round(Math.min(proc.cpus, parts.processors ?? proc.cpus) * 1e9),
       Ulimits: [
@@ -169,9 +178,14 @@ export function inheritedLimits(processLimit: number | undefined) {
 
 /** Includes the files in tmpfs. They count as the cell's memory and survive a kill, so a full /tmp would kill every later run. */
 export function containerMemoryBytes({ policy, workspace, hasOwnKernel }: ContainerParts): number {
-  const isOnDisk = policy.fs.workspace !== undefined || workspace !== undefined;
-  const files = scratchBytes.tmp + scratchBytes.shared + (isOnDisk ? 0 : policy.proc.diskBytes);
+  const files = memoryFilesBytes(policy, workspace !== undefined);
   return policy.proc.memoryBytes + files + (hasOwnKernel ? ownKernelBytes : 0);
+}
+
+/** Total size of the file systems in memory. */
+export function memoryFilesBytes({ fs, proc }: Policy, hasSessionDirectory: boolean): number {
+  const isOnDisk = fs.workspace !== undefined || hasSessionDirectory;
+  return scratchBytes.tmp + scratchBytes.shared + (isOnDisk ? 0 : proc.diskBytes);
 }
 
 /** Memory that a virtual OS kernel needs for itself and for each interpreter. */

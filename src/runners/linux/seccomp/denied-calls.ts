@@ -6,6 +6,8 @@ const absent: Record<string, readonly SyscallName[]> = {
   namespacesUnseen: ["clone3"],
   // performs other calls without the filter
   callsUnseen: ["io_uring_setup", "io_uring_enter", "io_uring_register"],
+  // a limit of the whole machine (fs.aio-max-nr) that one cell could use up
+  asynchronousFiles: ["io_setup", "io_submit"],
   kernelAttackSurface: ["userfaultfd", "memfd_secret", "open_tree_attr"],
   // these objects outlive their process and count as the cell's memory; without a memory cgroup nothing limits them
   systemVObjects: ["shmget", "semget", "msgget"],

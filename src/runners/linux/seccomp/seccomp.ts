@@ -30,6 +30,10 @@ export interface SeccompOptions {
   readonly supervisorPid?: number;
   /** true if the cell's OS kernel, unlike Linux, lets processes in the cell kill pid 1; does not protect parked copies */
   readonly shieldsSupervisor?: boolean;
+  /** true if the cell's first process opens its list of sockets under this filter and adds `closingFilter`; a template always may */
+  readonly mayListSockets?: boolean;
+  /** true if there is no memory cgroup: socket buffers keep their default sizes, which the supervisor's watchdog relies on */
+  readonly fixesBuffers?: boolean;
 }
 
 export const verdict = {
@@ -41,6 +45,7 @@ export const verdict = {
 
 export const errno = {
   EPERM: 1,
+  ENOMEM: 12,
   ENOSYS: 38,
   EPROTONOSUPPORT: 93,
   ESOCKTNOSUPPORT: 94,
@@ -52,7 +57,12 @@ export const auditArch = { x64: 0xc000003e, arm64: 0xc00000b7 } as const satisfi
 
 const namespaceFlags = 0x7e020000; // NEWNS NEWCGROUP NEWUTS NEWIPC NEWUSER NEWPID NEWNET
 const newTimeNamespace = 0x80; // for unshare only, because the low byte of clone's flags is the exit signal
-const socketFamily = { unix: 1, inet: 2, inet6: 10 } as const;
+const socketFamily = { unix: 1, inet: 2, inet6: 10, netlink: 16 } as const;
+const netlinkSockets = 4; // NETLINK_SOCK_DIAG lists the sockets of a network namespace
+const socketLevel = 1; // SOL_SOCKET
+const bufferSizes = [7, 8, 32, 33]; // SO_SNDBUF, SO_RCVBUF, and the same with FORCE
+/** Pages that are reserved on the host for other programs, and that a memory cgroup does not count. */
+const hugePages = { mmap: 0x40000, memfd: 4 } as const; // MAP_HUGETLB, MFD_HUGETLB
 const socketType = { stream: 1, datagram: 2, mask: 0xf } as const;
 const protocol = { unspecified: 0, tcp: 6, udp: 17 } as const;
 const terminalTricks = [
@@ -95,7 +105,9 @@ export function seccompFilter(options: SeccompOptions): Buffer {
     ...on("fcntl", fcntlRule),
     // takes up gigabytes in a millisecond, before the watch of proc.disk can notice; libc writes zeros instead
     ...on("fallocate", deny("EOPNOTSUPP")),
-    ...on("socket", socketRule),
+    ...(inSetup || options.mayListSockets ? on("socket", setupSocketRule) : on("socket", socketRule)),
+    ...(options.fixesBuffers ? on("setsockopt", bufferRule) : []),
+    ...on("mmap", [...load(argumentLow(3)), ...ifAnyBit(hugePages.mmap, deny("ENOMEM")), ...allow]),
     ...on("socketpair", [...load(argumentLow(0)), ...ifEqual([socketFamily.unix], allow), ...deny("EAFNOSUPPORT")]),
     ...on("personality", [...load(argumentLow(0)), ...ifEqual([0, 0xffffffff], allow), ...deny("EPERM")]),
     ...on("prlimit64", prlimitRule),
@@ -108,7 +120,7 @@ export function seccompFilter(options: SeccompOptions): Buffer {
       numbers(["sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"], arch),
       unlessSupervisor(supervisorPid),
     ),
-    ...(options.allowMemfd ? [] : on("memfd_create", deny("ENOSYS"))),
+    ...on("memfd_create", options.allowMemfd ? memfdRule : deny("ENOSYS")),
     ...(options.sharesIpc ? on("mq_open", deny("ENOSYS")) : []),
     ...ifEqual(numbers(absentCalls, arch), deny("ENOSYS")),
     ...ifEqual(numbers(denied, arch), deny("EPERM")),
@@ -125,6 +137,24 @@ export function killNotifyFilter(arch: FilterArch): Buffer {
     ...expectArchitecture(arch),
     ...ifEqual(numbers(signalCalls, arch), answer(verdict.userNotify)),
     ...ifEqual(numbers(watchCalls, arch), deny("ENOSYS")),
+    ...allow,
+  ]);
+}
+
+/**
+ * What a cell adds to a filter with `mayListSockets` once its setup is done. Small, because the Linux kernel runs both filters
+ * for every call that they look at.
+ */
+export function closingFilter(arch: FilterArch, options: { readonly allowAffinity: boolean }): Buffer {
+  const netlink = [
+    ...load(argumentLow(0)),
+    ...ifEqual([socketFamily.netlink], deny("EAFNOSUPPORT")),
+    ...answer(verdict.allow),
+  ];
+  return encode([
+    ...expectArchitecture(arch),
+    ...ifEqual(numbers(["socket"], arch), netlink),
+    ...(options.allowAffinity ? [] : ifEqual(numbers(["sched_setaffinity"], arch), deny("EPERM"))),
     ...allow,
   ]);
 }
@@ -181,6 +211,25 @@ const socketRule = [
   ),
   ...deny("EAFNOSUPPORT"),
 ];
+
+/** During the setup, the supervisor opens the list of its cell's sockets. It keeps it to itself. */
+const setupSocketRule = [
+  ...load(argumentLow(0)),
+  ...ifEqual(
+    [socketFamily.netlink],
+    [...load(argumentLow(2)), ...ifEqual([netlinkSockets], allow), ...deny("EAFNOSUPPORT")],
+  ),
+  ...socketRule,
+];
+
+/** Answers 0 without a change, as the Linux kernel also adjusts what a program asks for. An error would end some programs. */
+const bufferRule = [
+  ...load(argumentLow(1)),
+  ...ifEqual([socketLevel], [...load(argumentLow(2)), ...ifEqual(bufferSizes, answer(verdict.errno(0))), ...allow]),
+  ...allow,
+];
+
+const memfdRule = [...load(argumentLow(1)), ...ifAnyBit(hugePages.memfd, deny("ENOMEM")), ...allow];
 
 /** A process may change its own limits and read others'. It may not set those of another process (the supervisor). */
 const prlimitRule = [

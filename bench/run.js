@@ -11,6 +11,7 @@ import { manySessions } from "./many-sessions.js";
 import { mcp } from "./mcp.js";
 import { rlm } from "./rlm.js";
 import { checkpoints, manyLives, pool } from "./sessions.js";
+import { underAttack } from "./under-attack.js";
 import { warmRun } from "./warm-run.js";
 import { wasmStart } from "./wasm-start.js";
 
@@ -21,6 +22,7 @@ const suites = {
   bulk,
   output,
   "many-sessions": manySessions,
+  "under-attack": underAttack,
   "wasm-start": wasmStart,
   pool,
   checkpoints,

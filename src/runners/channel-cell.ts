@@ -29,6 +29,7 @@ export interface ChannelCellParts {
   /** watches the size of its host directory, if it has one */
   readonly disk?: DiskWatch | undefined;
   readonly usage: () => Promise<CellUsage>;
+  readonly giveWay?: ((givesWay: boolean) => void) | undefined;
   /** kills a cell that does not exit after its channel is closed */
   readonly kill: () => void;
   /** kills what is in it, so that it exits before it notices its closed channel */
@@ -65,6 +66,10 @@ export class ChannelCell implements Cell {
 
   usage(): Promise<CellUsage> {
     return this.#parts.usage();
+  }
+
+  giveWay(givesWay: boolean): void {
+    this.#parts.giveWay?.(givesWay);
   }
 
   get endedFor(): CodecellError | undefined {

@@ -97,6 +97,8 @@ export interface Cell extends AsyncDisposable {
   /** how to get a module that its Python lacks */
   readonly moduleHint?: ModuleHint;
   usage(): Promise<CellUsage>;
+  /** Gives way to other programs where processors are scarce, or no longer. Absent: the runner cannot. */
+  giveWay?(givesWay: boolean): void;
 }
 
 /** How thorough a probe is. */

@@ -1,10 +1,14 @@
+import { chown, mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
+import { mountableDirectory } from "../support/host-mounts.ts";
 import {
   bothLayouts,
   describeAttacks,
   idle,
   openCells,
+  repeatsDocker,
   run,
   sharedKernelTiers,
   within,
@@ -62,5 +66,36 @@ describeAttacks(
       expect(await within(10_000, run(greedy, "40 + 2"))).toMatchObject({ status: "ok", value: "42" });
     });
   },
-  sharedKernelTiers,
+  sharedKernelTiers.filter((tier) => !repeatsDocker(tier)),
+);
+
+describeAttacks(
+  bothLayouts,
+  "descriptors in flight of a user whom cells share, in the $name",
+  (layout) => {
+    let directory: string;
+    let codecell: LiveSessions;
+    beforeAll(async () => {
+      directory = await mkdtemp(join(mountableDirectory, "codecell-shared-"));
+      // root starts cells as the owner of the directory that they write
+      if (process.getuid?.() === 0) await chown(directory, 54_321, 54_321);
+      codecell = await openCells(layout, { fs: { workspace: directory } });
+    });
+    afterAll(async () => {
+      await codecell?.close();
+      await rm(directory, { recursive: true, force: true });
+    });
+
+    test("do not stop another session from starting, running and being forked", async () => {
+      await using other = await codecell.openSession();
+      await run(other, "x = 'kept'");
+      await using greedy = await codecell.openSession();
+      expect(Number((await run(greedy, fillQueues)).value)).toBeGreaterThan(1_000);
+      await using next = await within(10_000, codecell.openSession());
+      expect(await within(10_000, run(next, "40 + 2"))).toMatchObject({ status: "ok", value: "42" });
+      await using fork = await within(10_000, other.fork("fork"));
+      expect(await within(10_000, run(fork, "x"))).toMatchObject({ status: "ok", value: "'kept'" });
+    });
+  },
+  [],
 );

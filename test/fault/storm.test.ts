@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { processRunner } from "../../src/runners/process/runner.ts";
+import { wasmRunner } from "../../src/runners/wasm/runner.ts";
 import type { Codecell } from "../../src/sessions/codecell.ts";
 import type { RunResult } from "../../src/sessions/runs/run.ts";
 import type { Session } from "../../src/sessions/session.ts";
@@ -7,9 +9,8 @@ import { skipsProcess, within } from "../support/process-cells.ts";
 import { type Dice, dice } from "../support/seeded-dice.ts";
 
 /** `STORM_ROUNDS=10000 npx vitest run test/fault/storm.test.ts` is the long form. */
-const rounds = Number(process.env.STORM_ROUNDS ?? 240);
+const longRounds = process.env.STORM_ROUNDS === undefined ? undefined : Number(process.env.STORM_ROUNDS);
 const seed = Number(process.env.STORM_SEED ?? 17);
-const sessions = 4;
 
 const stubborn = "while True:\n    try: time.sleep(1)\n    except BaseException: pass";
 const programs = {
@@ -33,8 +34,8 @@ interface Round {
 }
 
 /** A stubborn program is stopped twice, or its grace period would be most of the test. */
-function nextRound(number: number, { pick, below }: Dice): Round {
-  const program = pick(names);
+function nextRound(number: number, chosen: readonly ProgramName[], { pick, below }: Dice): Round {
+  const program = pick(chosen);
   const ends = program === "ends at once" || program === "sleeps";
   const stop = program === "ignores interrupts" ? "interrupt twice" : ends && below(3) === 0 ? "none" : pick(stops);
   return { number, program, stop, afterMs: below(40) };
@@ -74,12 +75,18 @@ function mayEnd({ program, stop }: Round): readonly string[] {
   return [...stopped, ...own, ...(program === "prints" ? ["output_limit"] : [])];
 }
 
-describe.skipIf(skipsProcess)("a storm of aborts, timeouts and interrupts", () => {
+const template = () => processRunner({ layout: "template" });
+
+describe.skipIf(skipsProcess).each([
+  { runner: "process", make: template, rounds: longRounds ?? 240, sessions: 4, programs: names },
+  // no processes in a cell of WebAssembly, and a killed one takes a second to start again
+  { runner: "wasm", make: () => wasmRunner(), rounds: longRounds ?? 12, sessions: 2, programs: names.slice(0, 3) },
+])("a storm of aborts, timeouts and interrupts ($runner)", ({ make, rounds, sessions, programs: chosen }) => {
   let stateDir: string;
   let codecell: Codecell;
   beforeAll(async () => {
     stateDir = await newStateDir();
-    codecell = await openManager(stateDir, { proc: { timeout: "20s", output: "64KiB" } });
+    codecell = await openManager(stateDir, { proc: { timeout: "20s", output: "64KiB" } }, { runners: [make()] });
   });
   afterAll(async () => {
     await codecell?.close();
@@ -97,7 +104,7 @@ describe.skipIf(skipsProcess)("a storm of aborts, timeouts and interrupts", () =
         const first = await session.run(`n = ${before}`);
         const after = new Map([[first.id, before]]);
         for (let number = index; number < rounds; number += sessions) {
-          const round = nextRound(number, random);
+          const round = nextRound(number, chosen, random);
           const result = await perform(session, round);
           const told = `${JSON.stringify(round)}: ${result.status}, ${result.state}; ${result.notes.join("; ")}`;
           expect(mayEnd(round), told).toContain(result.status);
@@ -113,7 +120,7 @@ describe.skipIf(skipsProcess)("a storm of aborts, timeouts and interrupts", () =
         }
       };
       await Promise.all(Array.from({ length: sessions }, (_, index) => work(index)));
-      if (process.env.STORM_ROUNDS) console.log(Object.fromEntries([...ends].sort()));
+      if (longRounds !== undefined) console.log(Object.fromEntries([...ends].sort()));
       // a storm in which nothing was stopped would prove nothing
       for (const status of ["cancelled (kept)", "timeout (kept)", "interrupted (kept)"]) {
         expect(ends.get(status) ?? 0, status).toBeGreaterThan(rounds / 100);

@@ -36,6 +36,9 @@ def main():
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # listed here, because a cell with its own uid may not
+    temporary = [entry.name for entry in os.scandir("/tmp") if entry.is_dir(follow_symlinks=False)]
+    config["cell"]["temporary"] = temporary
     split = config["cellFilterBytes"]
     Template(config, filters[:split], filters[split:]).serve()
 
@@ -44,9 +47,6 @@ class Template:
     """Accepts connections. Closes a connection when, and only when, its cell has exited."""
 
     def __init__(self, config, cell_filter, notify_filter):
-        # listed here, because a cell with its own uid may not
-        temporary = [entry.name for entry in os.scandir("/tmp") if entry.is_dir(follow_symlinks=False)]
-        config["cell"]["temporary"] = temporary
         self.config = config
         self.cell_filter = cell_filter
         self.notify_filter = notify_filter

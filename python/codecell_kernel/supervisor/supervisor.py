@@ -81,7 +81,7 @@ class Supervisor:
             self.egress.watch(self.poll)
         for fd, events in self.poll.poll(self.wait_ms()):
             if fd in self.owners:
-                self.on_branch_event(fd, events)
+                self.contain(self.owners[fd], self.on_branch_event, fd, events)
                 continue
             if fd == self.outlet.fd and events & (select.POLLOUT | select.POLLERR):
                 self.outlet.flush()
@@ -103,12 +103,24 @@ class Supervisor:
                 self.egress.on_event(fd, events, self.poll)
         for branch in list(self.branches.values()):
             if branch.link.dead is not None:
-                branch.on_replies()
-                if branch.link.dead is not None and branch.number in self.branches:
-                    branch.recovery.recover()
+                self.contain(branch, self.on_dead_worker, branch)
             if branch.calls is not None:
                 branch.calls.grant()  # whatever this step wrote to the worker may have made room
         self.on_time()
+
+    def contain(self, branch, act, *arguments):
+        """An error in what one interpreter does ends that interpreter. The others of the cell are sessions of their own."""
+        try:
+            act(*arguments)
+        except Exception as error:
+            if len(self.branches) < 2 or self.branches.get(branch.number) is not branch:
+                raise
+            branch.give_up("%s: %s" % (type(error).__name__, error))
+
+    def on_dead_worker(self, branch):
+        branch.on_replies()
+        if branch.link.dead is not None and branch.number in self.branches:
+            branch.recovery.recover()
 
     def on_branch_event(self, fd, events):
         branch = self.owners[fd]
@@ -185,7 +197,7 @@ class Supervisor:
     def on_time(self):
         now = monotonic()
         for branch in list(self.branches.values()):
-            branch.on_time(now)
+            self.contain(branch, branch.on_time, now)
         if self.branches and self.watched is not None:
             self.watched.on_time(now)
 
@@ -283,7 +295,7 @@ class Supervisor:
         elif kind == "interrupt":
             branch.on_interrupt(header["id"])
         else:
-            branch.on_request(Request(header, bytes(frame)))
+            self.contain(branch, branch.on_request, Request(header, bytes(frame)))
 
     def watch_limits(self, config):
         from .watched_limits import WatchedLimits

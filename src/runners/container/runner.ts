@@ -249,6 +249,8 @@ class ContainerRunner implements SandboxRunner {
         usesHostUsers: engine.remapsUsers,
         usesHostLabels: engine.labelsFiles,
         processLimit: home.processLimit,
+        // an engine on another machine may allow less
+        fileLimit: engine.isLocal ? home.fileLimit : undefined,
         processors: engine.processors,
         limitsSockets: engine.limits.sockets,
       }),

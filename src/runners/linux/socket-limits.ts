@@ -13,9 +13,13 @@ export interface SocketLimits {
 /** Pure: in proportion to `proc.memory`, and never so little that ordinary connections become slow. */
 export function socketLimits(memoryBytes: number): SocketLimits {
   return {
-    limitBytes: Math.max(16 * mebibyte, Math.floor(memoryBytes / 4)),
-    watchBytes: Math.max(32 * mebibyte, Math.floor(memoryBytes / 2)),
+    limitBytes: Math.max(16 * mebibyte, wholeMebibytes(memoryBytes / 4)),
+    watchBytes: Math.max(32 * mebibyte, wholeMebibytes(memoryBytes / 2)),
   };
+}
+
+function wholeMebibytes(bytes: number): number {
+  return Math.floor(bytes / mebibyte) * mebibyte;
 }
 
 /** How a memory limit counts these buffers: v2 together with other memory, v1 separately or, on some Linux kernels, not at all. */

@@ -14,6 +14,8 @@ export type CgroupSupport =
       /** cells are created in it, beside a leaf that contains this process */
       readonly dir: string;
       readonly controllers: ReadonlySet<CgroupController>;
+      /** the uid whose processes may move themselves between groups in `dir`; default: codecell's own */
+      readonly delegatedTo?: number;
     }
   | {
       readonly kind: "v1";
@@ -40,6 +42,8 @@ export interface DetectOptions {
   readonly trialName?: string;
   /** the pid of this process, as it appears in cgroup files */
   readonly pid?: number;
+  /** default: whether this process is root */
+  readonly isRoot?: boolean;
   /** directory with `cgroup` and `mountinfo` */
   readonly procSelf?: string;
   readonly files?: CgroupFiles;
@@ -52,7 +56,8 @@ const hostLeaf = "codecell-host";
 
 const trialLimits = { memoryBytes: 2 ** 26, socketBytes: 2 ** 24, pids: 16, cpus: 1 };
 
-const notDelegated = "the own cgroup is not delegated; run under `systemd-run --user --scope -p Delegate=yes`";
+const notDelegated = (isRoot: boolean) =>
+  `the own cgroup is not delegated; run under \`systemd-run ${isRoot ? "" : "--user "}--scope -p Delegate=yes\``;
 
 /** Creates, limits and removes a trial group, because permissions and mount options do not show whether this works. */
 export async function detectCgroups(options: DetectOptions = {}): Promise<CgroupSupport> {
@@ -60,8 +65,7 @@ export async function detectCgroups(options: DetectOptions = {}): Promise<Cgroup
   const trialName = options.trialName ?? `codecell-trial-${process.pid}`;
   try {
     const own = ownCgroups(await files.read(join(procSelf, "cgroup")), await files.read(join(procSelf, "mountinfo")));
-    const support =
-      (await unified(own.unified, options.pid ?? process.pid, files)) ?? (await separate(own.byController, files));
+    const support = (await unified(own.unified, options, files)) ?? (await separate(own.byController, files));
     if (support.kind === "none") return support;
     const trial = async () => {
       const group = await createCellCgroup(support, trialName, trialLimits, { files });
@@ -75,7 +79,11 @@ export async function detectCgroups(options: DetectOptions = {}): Promise<Cgroup
 }
 
 /** Undefined if the unified tree has no controllers, so that v1 is tried. */
-async function unified(own: string | undefined, pid: number, files: CgroupFiles): Promise<CgroupSupport | undefined> {
+async function unified(
+  own: string | undefined,
+  { pid = process.pid, isRoot = process.getuid?.() === 0 }: DetectOptions,
+  files: CgroupFiles,
+): Promise<CgroupSupport | undefined> {
   if (own === undefined) return undefined;
   // a child of a codecell that moved itself starts in the leaf
   const dir = basename(own) === hostLeaf ? dirname(own) : own;
@@ -85,7 +93,9 @@ async function unified(own: string | undefined, pid: number, files: CgroupFiles)
 
   const enabled = words(await files.read(join(dir, "cgroup.subtree_control")));
   const missing = wanted.filter((controller) => !enabled.has(controller));
-  if (missing.length > 0 && !(await enable(dir, missing, pid, files))) return { kind: "none", reason: notDelegated };
+  if (missing.length > 0 && !(await enable(dir, missing, pid, files))) {
+    return { kind: "none", reason: notDelegated(isRoot) };
+  }
   return { kind: "v2", dir, controllers: new Set(wanted) };
 }
 

@@ -15,6 +15,7 @@ import { cellConfig } from "./cell-config.ts";
 import { cgroupHolds } from "./cgroup.ts";
 import type { Host } from "./host.ts";
 import { type Expected, ListenerRegistry, newTicket } from "./listener-registry.ts";
+import { waitForHost } from "./wait-for-host.ts";
 
 const bootstrap = kernelBootstrap("direct");
 /** The shell enters the cell's cgroups before it starts bubblewrap. Paths are arguments, so they cannot inject shell code. */
@@ -53,13 +54,22 @@ export function startDirect(parts: DirectParts): DirectJail {
   const groups = (cgroup?.placement ?? []).map(({ path, file }) => `${path}/${file}`);
   const ticket = parts.handsOver ? newTicket() : undefined;
   const jail = [host.bubblewrap, ...directArguments(directPaths(parts, ticket))];
-  const command = groups.length > 0 ? ["/bin/sh", "-c", enterGroups, "sh", ...groups, "--", ...jail] : jail;
+  const isMoved = cgroup !== undefined && groups.length === 0;
+  const enter = groups.length > 0 ? ["/bin/sh", "-c", enterGroups, "sh", ...groups, "--"] : isMoved ? waitForHost : [];
+  const command = [...enter, ...jail];
   const child: ChildProcess = spawn(command[0] as string, command.slice(1), {
     env: {}, // code could read bubblewrap's environment in /proc/1/environ
     cwd: "/",
     // 3: filter. 4: channel; Node makes pipes above 2 two-way socket pairs. 5, if the cell has a network: an IPC channel,
     // the only kind on which Node accepts descriptors.
-    stdio: ["ignore", "ignore", "pipe", "pipe", "pipe", ...(ticket === undefined ? [] : (["ipc"] as const))],
+    stdio: [
+      isMoved ? "pipe" : "ignore",
+      "ignore",
+      "pipe",
+      "pipe",
+      "pipe",
+      ...(ticket === undefined ? [] : (["ipc"] as const)),
+    ],
     detached: true, // Ctrl-C in the terminal must not kill the cell; codecell handles it
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
@@ -67,6 +77,14 @@ export function startDirect(parts: DirectParts): DirectJail {
   const filterPipe = child.stdio[filterDescriptor] as Socket;
   filterPipe.on("error", () => {}); // its exit has the reason
   filterPipe.end(setupFilter(host, arch));
+  if (isMoved && child.pid !== undefined) {
+    child.stdin?.on("error", () => {}); // its exit has the reason
+    // without its group it does not start: the end of its input makes it exit
+    void cgroup.place(child.pid).then(
+      () => child.stdin?.end("\n"),
+      () => child.stdin?.destroy(),
+    );
+  }
   const exited = once(child, "exit").then(
     ([code, signal]): CellExit => ({ code, signal, diagnostics: diagnostics() }),
     (error: Error): CellExit => ({ code: null, signal: null, diagnostics: error.message }),

@@ -1,4 +1,5 @@
 import { formatSize } from "../../policy/format-units.ts";
+import { hostGrants } from "../../policy/paths/host-grants.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { type Answer, type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rules.ts";
 import { measuredDirectory, uncountedMounts } from "../disk-rule.ts";
@@ -64,15 +65,25 @@ const table: AnswerTable<PlanFacts> = {
 /** Pure: how this host would enforce a policy. */
 export function planProcess(policy: Policy, host: ProcessFacts, hasSessionDirectory = false): EnforcementPlan {
   const facts = { ...host, hasSessionDirectory };
-  return answerRules(policy, table, facts, notes(facts));
+  return answerRules(policy, table, facts, notes(policy, facts));
 }
 
-function notes(facts: ProcessFacts): string[] {
+function notes(policy: Policy, facts: ProcessFacts): string[] {
   return [
     "the cell shares the host's OS kernel: a vulnerability in it that is reachable through the system call filter is not contained",
     ...(facts.layout === "template" ? ["cells of one policy share address layout and hash seed"] : []),
+    ...sharedUser(policy, facts),
     ...(facts.cgroups.kind === "none" ? [`no control groups: ${facts.cgroups.reason}`] : []),
   ];
+}
+
+/** With whom the cell shares what Linux counts per user: each can use it up, and the others are left without. */
+function sharedUser(policy: Policy, { users }: ProcessFacts): string[] {
+  const hasOwner = users !== "caller" && hostGrants(policy).some(({ isWritable }) => isWritable);
+  if (users === "session" && !hasOwner) return [];
+  const user = hasOwner ? "the owner of its writable directories" : "the user who runs codecell";
+  const others = users === "policy" && !hasOwner ? "the other cells of this policy" : `other programs of ${user}`;
+  return [`the cell and ${others} share limits that Linux counts per user: descriptors in flight, pipes, epoll`];
 }
 
 function group(facts: ProcessFacts, controller: CgroupController, v2: string, v1: string): string {

@@ -161,6 +161,7 @@ class ProcessRunner implements SandboxRunner {
       ...{ id: spec.id, setup, receipt, channel, exited, carrier, cleanup: cleanup.move() },
       ...{ disk, moduleHint: missingModuleHint(python) },
       usage: async () => (await cgroup?.usage()) ?? noUsage,
+      giveWay: (givesWay) => void cgroup?.giveWay(givesWay).catch(() => {}), // the cell may have ended
       hasten: jail.hasten,
       kill: () => {
         jail.kill();
@@ -217,7 +218,7 @@ class ProcessRunner implements SandboxRunner {
     const { isReadOnly } = options;
     const template = await this.#template(spec, host, python, mounts, options.signal);
     const uid = template.givesUids ? await this.#cellUid(spec, host, mounts, cleanup) : template.uid;
-    const cgroup = await this.#cgroup(host, spec, template.uid, cleanup);
+    const cgroup = await this.#cgroup(host, spec, template.uid, cleanup, template.cgroups);
     await prepareWorkspace(ownDirectory(spec), uid);
     const expected = template.listeners?.expect();
     cleanup.defer(() => expected?.cancel());
@@ -264,8 +265,8 @@ class ProcessRunner implements SandboxRunner {
     spec: CellSpec,
     uid: number | undefined,
     cleanup: Cleanup,
+    cgroups = host.facts.cgroups,
   ): Promise<CellCgroup | undefined> {
-    const { cgroups } = host.facts;
     if (cgroups.kind === "none") return undefined;
     const name = `${host.tag}-${++this.#cells}`;
     const owner = uid === undefined ? {} : { ownerUid: uid };

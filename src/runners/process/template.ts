@@ -22,11 +22,12 @@ import type { UidLease } from "../linux/uid-lease.ts";
 import { filterDescriptor, type JailMount, templateArguments } from "./bubblewrap.ts";
 import type { CellCgroup } from "./cell-cgroup.ts";
 import { cellConfig, cellMounts } from "./cell-config.ts";
-import { cgroupHolds } from "./cgroup.ts";
+import { type CgroupSupport, cgroupHolds } from "./cgroup.ts";
+import { type DelegatedGroup, delegateGroup } from "./delegated-group.ts";
 import { type Host, makeDirectoryFor } from "./host.ts";
 import { ListenerRegistry } from "./listener-registry.ts";
-import type { ProcessFacts } from "./process-facts.ts";
 import { mappingStdio, mapUsers, userMap } from "./user-map.ts";
+import { waitForHost } from "./wait-for-host.ts";
 
 const startMs = 60_000;
 const bootstrap = kernelBootstrap("template");
@@ -67,6 +68,8 @@ export class Template implements AsyncDisposable {
   readonly uid: number | undefined;
   /** each cell gets its own uid */
   readonly givesUids: boolean;
+  /** where the cells' cgroups are created, if not where the host's others are */
+  readonly cgroups: CgroupSupport | undefined;
   /** receives the cells' sockets, if they pass them */
   readonly listeners: ListenerRegistry | undefined;
   readonly #socketPath: string;
@@ -78,9 +81,16 @@ export class Template implements AsyncDisposable {
   /** number of cells that are running or starting */
   #cells = 0;
 
-  private constructor(parts: TemplateParts, socketPath: string, child: ChildProcess, cleanup: Cleanup) {
+  private constructor(
+    parts: TemplateParts,
+    socketPath: string,
+    child: ChildProcess,
+    cgroups: CgroupSupport | undefined,
+    cleanup: Cleanup,
+  ) {
     this.uid = parts.uid;
     this.givesUids = parts.lease !== undefined;
+    this.cgroups = cgroups;
     this.listeners = parts.handsOver ? new ListenerRegistry(child) : undefined;
     this.#socketPath = socketPath;
     this.#cleanup = cleanup;
@@ -101,12 +111,16 @@ export class Template implements AsyncDisposable {
     const directory = join(parts.host.ownDir, parts.name);
     await makeDirectoryFor(parts.uid, directory);
     cleanup.defer(() => rm(directory, { recursive: true, force: true }));
-    const child = spawnTemplate(parts, directory);
+    const group = await ownGroup(parts);
+    cleanup.defer(() => group?.[Symbol.asyncDispose]());
+    const child = spawnTemplate(parts, directory, group);
     const exit = once(child, "exit");
     cleanup.defer(async () => {
       child.kill("SIGKILL");
       await exit.catch(() => {});
     });
+    if (group && child.pid !== undefined) await group.place(child.pid);
+    configure(child, parts, group !== undefined);
     const diagnostics = collectText(child.stderr);
     using limit = deadline(startMs, signal);
     const up = once(child.stdout as NodeJS.ReadableStream & NodeJS.EventEmitter, "data", { signal: limit.signal });
@@ -124,7 +138,7 @@ export class Template implements AsyncDisposable {
         `the template process did not start: ${messageOf(error)} ${diagnostics()}`,
       );
     });
-    return new Template(parts, join(directory, "cells"), child, cleanup.move());
+    return new Template(parts, join(directory, "cells"), child, group?.support, cleanup.move());
   }
 
   /** Forks a cell. The connection closes when the cell exits, and closing it ends the cell. */
@@ -205,9 +219,16 @@ export function templateFailure(diagnostics: string): CodecellError {
   return new CodecellError("cell_start_failed", `the template process exited: ${last}`, { hint, details });
 }
 
-function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {
-  const { host, python, uid, arch, policy } = parts;
-  const { facts } = host;
+/** In v2, cells with another uid than codecell's can move into their groups only from a group that this uid may use. */
+async function ownGroup({ host, name, uid }: TemplateParts): Promise<DelegatedGroup | undefined> {
+  const { cgroups } = host.facts;
+  return cgroups.kind === "v2" && uid !== undefined
+    ? await delegateGroup(cgroups, `${host.tag}-${name}`, uid)
+    : undefined;
+}
+
+function spawnTemplate(parts: TemplateParts, directory: string, group: DelegatedGroup | undefined): ChildProcess {
+  const { host, python, uid, policy } = parts;
   const mounts: JailMount[] = parts.mounts.map(({ source, target, readOnly, kind }) => {
     return { source, target, kind, mode: readOnly ? "ro" : "rw" };
   });
@@ -229,9 +250,11 @@ function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {
     socketDirectory: directory,
     mounts,
     mapsUsers: parts.lease !== undefined,
-    cgroups: cgroupDirectories(facts),
+    cgroups: cgroupDirectories(group?.support ?? host.facts.cgroups),
   });
-  const child = spawn(host.bubblewrap, args, {
+  const jail = [host.bubblewrap, ...args];
+  const [program = "", ...rest] = group === undefined ? jail : [...waitForHost, ...jail];
+  return spawn(program, rest, {
     env: {}, // code could read bubblewrap's environment in /proc/1/environ
     cwd: "/",
     // 4, if cells have a network: an IPC channel, the only kind on which Node accepts descriptors
@@ -243,6 +266,11 @@ function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {
     detached: true, // Ctrl-C in the terminal must not kill every cell; codecell handles it
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
+}
+
+/** Sends the filters and the configuration, after a line if the process waits until it is in its cgroup. */
+function configure(child: ChildProcess, { host, python, policy, arch, ...parts }: TemplateParts, waits: boolean): void {
+  const { facts } = host;
   const hasMemoryGroup = cgroupHolds(facts.cgroups, "memory");
   const limits = {
     ...{ allowMemfd: hasMemoryGroup, fixesBuffers: !hasMemoryGroup },
@@ -264,12 +292,12 @@ function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {
     // staged after the policy's mounts; each cell mounts only its own directory and cannot see the others
     workspacesStage: parts.workspacesRoot ? String(parts.mounts.length) : null,
   };
+  if (waits) child.stdin?.write("\n");
   child.stdin?.write(encodeFrameHead(config, filters.length));
   child.stdin?.write(filters);
-  return child;
 }
 
-function cgroupDirectories({ cgroups }: ProcessFacts): { controller: string; directory: string }[] {
+function cgroupDirectories(cgroups: CgroupSupport): { controller: string; directory: string }[] {
   if (cgroups.kind === "v1") {
     return Object.entries(cgroups.dirs).map(([controller, directory]) => ({ controller, directory }));
   }

@@ -18,7 +18,8 @@ const notes: readonly string[] = [
   "the cell shares the host's OS kernel: a vulnerability in it that is reachable through the system call filters is not contained",
   "sandbox-runtime cannot map paths: the workspace is the working directory, at its path on the host, and /workspace does not exist",
   "sandbox-runtime creates no UTS or cgroup namespace: code can read the host's name and the names of its cgroups",
-  "code can also read the machine's statistics in /proc, the names of top-level directories and the paths of mounts, but not their content",
+  "code can also read the machine's statistics and boot id in /proc, the names of top-level directories and the paths of mounts, but not their content",
+  "sandbox-runtime leaves the capability bounding set full, which only a process with a capability could change: code has none and can gain none",
   "where the Linux kernel has no Landlock, a directory that the host creates directly below / while the cell lives can be read",
   "no cgroups: rlimits, the supervisor and the host's watchdog enforce the limits",
 ];

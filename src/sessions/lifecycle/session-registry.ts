@@ -137,7 +137,7 @@ export class SessionRegistry {
     cleanup.defer(() => lock?.[Symbol.asyncDispose]());
     const { workspace } = managed.record;
     try {
-      if (save) await managed.suspend();
+      if (save) await managed.suspend(why);
     } catch (error) {
       logger.warn("a session could not be saved", { id, error });
     } finally {

@@ -28,6 +28,7 @@ function parts(policy: PolicyInput = {}, other: Partial<ContainerParts> = {}): C
     checksIdentities: true,
     filter: "cell.bpf",
     processLimit: undefined,
+    fileLimit: undefined,
     processors: undefined,
     limitsSockets: false,
     usesHostLabels: false,
@@ -155,6 +156,13 @@ describe("the spec of a container", () => {
       { Name: "nofile", Soft: 99, Hard: 99 },
       { Name: "core", Soft: 0, Hard: 0 },
     ]);
+  });
+
+  test("leaves the supervisor more open files than programs, as far as the host allows it", () => {
+    const files = (fileLimit: number) => host({ proc: { files: 1000 } }, { fileLimit }).Ulimits;
+    expect(files(500_000)).toContainEqual({ Name: "nofile", Soft: 1000, Hard: 6096 });
+    expect(files(3000)).toContainEqual({ Name: "nofile", Soft: 1000, Hard: 3000 });
+    expect(files(900)).toContainEqual({ Name: "nofile", Soft: 1000, Hard: 1000 });
   });
 
   test("allows no more processes per user than the host does", () => {

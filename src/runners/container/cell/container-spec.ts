@@ -22,6 +22,8 @@ export const ownKernelThreads = 1024;
 const rlimit = { sigpending: 11, msgqueue: 12, nice: 13, rtprio: 14 } as const;
 
 const socketTarget = "/.channel";
+/** more than programs can leave in flight while the Linux kernel checks several of them at once */
+const headroom = 4096;
 
 const bootstrap = kernelBootstrap("container");
 
@@ -81,6 +83,8 @@ export interface ContainerParts extends ClosedEntries {
   readonly processLimit: number | undefined;
   /** the engine can limit the buffers of TCP and UDP sockets, which the memory limit does not count then */
   readonly limitsSockets: boolean;
+  /** open files that the host allows a process of codecell */
+  readonly fileLimit: number | undefined;
   /** processors of the engine's machine; undefined: unknown */
   readonly processors: number | undefined;
   /** turn off the engine's user namespace, because host directories belong to host users */
@@ -138,7 +142,7 @@ export function containerSpec(parts: ContainerParts) {
       // Docker rejects a limit above the number of processors
       NanoCpus: Math.round(Math.min(proc.cpus, parts.processors ?? proc.cpus) * 1e9),
       Ulimits: [
-        { Name: "nofile", Soft: proc.files, Hard: proc.files },
+        { Name: "nofile", Soft: proc.files, Hard: supervisorFiles(proc.files, parts.fileLimit) },
         { Name: "core", Soft: 0, Hard: 0 },
         // stops a fork bomb in gVisor, for which the supervisor's count is too slow
         ...inheritedLimits(parts.hasOwnKernel ? proc.pids + kernelProcesses : parts.processLimit),
@@ -157,6 +161,14 @@ export function containerSpec(parts: ContainerParts) {
 /** Without this option, SELinux stops the cell from reading the kernel's files and the policy's mounts. */
 export function hostLabels(usesHostLabels: boolean): string[] {
   return usesHostLabels ? ["label=disable"] : [];
+}
+
+/**
+ * The supervisor can pass descriptors although programs have as many in flight as their limit of open files allows. The worker
+ * gives the higher limit up before it runs user code.
+ */
+function supervisorFiles(files: number, fileLimit = 0): number {
+  return Math.max(files, Math.min(2 * files + headroom, fileLimit));
 }
 
 /** Podman's default is above what a host with a limit on processes per user allows. `proc.pids` is enforced elsewhere. */

@@ -41,6 +41,12 @@ export const deniedCalls: readonly SyscallName[] = Object.values(denied).flat();
 /** Calls that a cell's setup needs inside its own namespaces, besides unshare. */
 export const setupCalls: readonly SyscallName[] = ["mount", "sethostname"];
 
+/**
+ * Refused in the worker with ENOSYS. The attack: a watch on a directory of the host, which every cell sees read-only, tells what
+ * the host and other sessions do there. The supervisor itself watches the workspace for changed files.
+ */
+export const watchCalls: readonly SyscallName[] = ["inotify_init", "inotify_init1", "inotify_add_watch"];
+
 /** Every call that sends a signal, or opens a handle that can. */
 export const signalCalls: readonly SyscallName[] = [
   "kill",

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { simulateFilter } from "../../../../test/support/bpf-simulator.ts";
-import { absentCalls, deniedCalls, signalCalls } from "./denied-calls.ts";
+import { absentCalls, deniedCalls, signalCalls, watchCalls } from "./denied-calls.ts";
 import type { SeccompOptions } from "./seccomp.ts";
 import { auditArch, closingFilter, errno, killNotifyFilter, seccompFilter, verdict } from "./seccomp.ts";
 import type { FilterArch, SyscallName } from "./syscalls.ts";
@@ -90,6 +90,10 @@ const inCells: readonly Expectation[] = [
   ["ioctl", [3, 0x4030582a], "EOPNOTSUPP", "FS_IOC_RESVSP64"],
   ["ioctl", [3, 0x40305839], "EOPNOTSUPP", "FS_IOC_ZERO_RANGE"],
   ["kill", [-1, 9], "allow", "the notify filter decides"],
+  ["inotify_init1", [0], "allow", "the supervisor needs it; the worker's filter refuses it"],
+  ["fcntl", [3, 1024, 0], "EPERM", "F_SETLEASE"],
+  ["fcntl", [3, 1026n | above, 1], "EPERM", "F_NOTIFY with a high bit set"],
+  ["fcntl", [3, 1031, 4096], "allow", "F_SETPIPE_SZ"],
   ["seccomp", [1, 8], "allow", "the worker adds its own"],
   ["prctl", [22], "allow"],
 ];
@@ -194,6 +198,11 @@ describe.each(["x64", "arm64"] as const)("the system call filter on %s", (arch) 
       expect(ask(seccompFilter(whole), arch, call, [1, 1, 9])).toBe("allow");
     }
     expect(ask(filter, arch, "kill", [1n | above, 9])).toBe("EPERM");
+  });
+
+  test("refuses watches of files in the worker", () => {
+    const filter = killNotifyFilter(arch);
+    for (const call of watchCalls) expect([call, ask(filter, arch, call)]).toEqual([call, expected(call, "ENOSYS")]);
   });
 
   test("reports only signals to the supervisor", () => {

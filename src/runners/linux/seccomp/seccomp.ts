@@ -12,7 +12,7 @@ import {
   load,
   unlessEqual,
 } from "./bpf.ts";
-import { absentCalls, deniedCalls, setupCalls, signalCalls } from "./denied-calls.ts";
+import { absentCalls, deniedCalls, setupCalls, signalCalls, watchCalls } from "./denied-calls.ts";
 import type { FilterArch, SyscallName } from "./syscalls.ts";
 import { highestKnownSyscall, syscallNumber } from "./syscalls.ts";
 
@@ -77,6 +77,11 @@ const signalsByDescriptor = {
   fcntl: [8, 10, 15], // F_SETOWN, F_SETSIG, F_SETOWN_EX
   ioctl: [0x8901, 0x8902], // FIOSETOWN, SIOCSPGRP
 } as const;
+/**
+ * F_SETLEASE: a lease on a file of the host that the cell only sees stops the host from writing to it for up to 45 seconds.
+ * F_NOTIFY: a watch of a directory, as with inotify.
+ */
+const reachesHost = [1024, 1026];
 /** Calls that send a signal to the process in their first argument, or open a handle of it. */
 const callsByPid = signalCalls.filter((name) => name !== "pidfd_send_signal");
 
@@ -123,11 +128,15 @@ export function seccompFilter(options: SeccompOptions): Buffer {
   ]);
 }
 
-/** Reports every signal that the worker sends to the supervisor, so that user code cannot kill parked copies. */
+/**
+ * The worker's own filter. It reports every signal to the supervisor, so that user code cannot kill parked copies, and refuses
+ * what the supervisor needs but user code must not have.
+ */
 export function killNotifyFilter(arch: FilterArch): Buffer {
   return encode([
     ...expectArchitecture(arch),
     ...ifEqual(numbers(signalCalls, arch), answer(verdict.userNotify)),
+    ...ifEqual(numbers(watchCalls, arch), deny("ENOSYS")),
     ...allow,
   ]);
 }
@@ -165,7 +174,11 @@ const ioctlRule = [
   ...allow,
 ];
 
-const fcntlRule = [...load(argumentLow(1)), ...ifEqual([...signalsByDescriptor.fcntl], deny("EPERM")), ...allow];
+const fcntlRule = [
+  ...load(argumentLow(1)),
+  ...ifEqual([...signalsByDescriptor.fcntl, ...reachesHost], deny("EPERM")),
+  ...allow,
+];
 
 /**
  * Allows local sockets, TCP and UDP. Raw, packet, vsock and other sockets are only attack surface of the Linux kernel. The

@@ -4,6 +4,7 @@ import { cli } from "./cli.js";
 import { coldStart } from "./cold-start.js";
 import { containers } from "./containers.js";
 import { egress } from "./egress.js";
+import { exactDisk } from "./exact-disk.js";
 import { hostCalls } from "./host-calls.js";
 import { hostileTenant } from "./hostile-tenant.js";
 import { http } from "./http.js";
@@ -25,6 +26,7 @@ const suites = {
   "under-attack": underAttack,
   "wasm-start": wasmStart,
   pool,
+  "exact-disk": exactDisk,
   checkpoints,
   "many-lives": manyLives,
   "host-calls": hostCalls,

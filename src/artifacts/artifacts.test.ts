@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as passed } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { cpuMsOf } from "../../test/support/cpu-time.ts";
 import { type ChangedFile, describeArtifacts } from "./artifacts.ts";
 import { HashCache } from "./hash-cache.ts";
 import { openWorkspaceFiles, type WorkspaceFiles } from "./workspace-files.ts";
@@ -86,6 +87,31 @@ test("artifacts are limited in count, size and total size, and files over a limi
   expect(await reasons({ maxFileBytes: 4 }, "a")).toEqual(["", "a too_large"]);
   expect(await reasons({ maxTotalBytes: 11 }, "a", "b", "c")).toEqual(["ab", "c total_limit"]);
   expect(await reasons({ maxCount: 2 }, "a", "a", "b", "c", "d")).toEqual(["ab", "c count_limit", "d count_limit"]);
+});
+
+test("four sparse files of 256 MiB are not read, and a written file of the same run is still an artifact", async () => {
+  const sparse = ["s1", "s2", "s3", "s4"];
+  for (const name of sparse) {
+    await writeFile(join(root, name), "");
+    await truncate(join(root, name), 256 * 2 ** 20);
+  }
+  await writeFile(join(root, "written"), Buffer.alloc(100_000));
+  const spentMs = await cpuMsOf(async () => {
+    const { artifacts, leftOut } = await describeArtifacts(files, changed(...sparse, "written"));
+    expect(artifacts.map(({ name }) => name)).toEqual(["written"]);
+    expect(leftOut.map(({ name, reason }) => `${name} ${reason}`)).toEqual(sparse.map((name) => `${name} too_large`));
+    expect(leftOut[0]?.message).toContain("sparse file: 268435456 of its 268435456 bytes were never written");
+  });
+  expect(spentMs).toBeLessThan(300); // to hash a gigabyte takes at least twice as long
+});
+
+test("a small hole in a file does not keep it from being an artifact", async () => {
+  await writeFile(join(root, "array"), "head");
+  await truncate(join(root, "array"), 2 ** 20);
+  const { artifacts } = await describeArtifacts(files, changed("array"));
+  expect(artifacts).toMatchObject([{ name: "array", size: 2 ** 20 }]);
+  const { leftOut } = await describeArtifacts(files, changed("array"), { maxHoleBytes: 2 ** 19 });
+  expect(leftOut).toMatchObject([{ name: "array", reason: "too_large" }]);
 });
 
 test("ten thousand changes give a short list with the real count", async () => {

@@ -21,6 +21,8 @@ export interface ArtifactLimits {
   readonly maxFileBytes?: number;
   /** size of all artifacts of one run; default 1 GiB */
   readonly maxTotalBytes?: number;
+  /** bytes of all artifacts of one run that were never written, as in sparse files; default 64 MiB */
+  readonly maxHoleBytes?: number;
 }
 
 /** How files are described. */
@@ -32,6 +34,8 @@ export interface DescribeOptions {
 }
 
 const maxLeftOutShown = 100;
+/** Holes in files up to this size are not worth a question: a run has at most a hundred artifacts. */
+const smallFileBytes = 64 * 1024;
 
 /** Checks the changes that a run reports and describes the files that exist. Reads only those files. */
 export async function describeArtifacts(
@@ -40,7 +44,7 @@ export async function describeArtifacts(
   limits: ArtifactLimits = {},
   options: DescribeOptions = {},
 ): Promise<DescribedArtifacts> {
-  const { maxCount = 100, maxFileBytes = 256 * 2 ** 20, maxTotalBytes = 2 ** 30 } = limits;
+  const { maxCount = 100, maxFileBytes = 256 * 2 ** 20, maxTotalBytes = 2 ** 30, maxHoleBytes = 64 * 2 ** 20 } = limits;
   const { cache = new HashCache(), run, signal } = options;
   const artifacts: Artifact[] = [];
   const leftOut: LeftOut[] = [];
@@ -48,6 +52,7 @@ export async function describeArtifacts(
   const seen = new Set<string>();
   let leftOutCount = 0;
   let totalBytes = 0;
+  let holeBytes = 0;
   const leave = (name: unknown, reason: LeftOutReason, message: string) => {
     leftOutCount++;
     // The attack: a hundred harmless names hide a git hook.
@@ -69,12 +74,18 @@ export async function describeArtifacts(
     }
     try {
       await using file = await files.open(path);
+      const holes = file.size > smallFileBytes ? ((await file.holeBytes?.()) ?? 0) : 0;
       if (tooMany !== undefined) leave(path, "count_limit", tooMany);
       else if (file.size > maxFileBytes) {
         leave(path, "too_large", `it has ${file.size} bytes; an artifact can have at most ${maxFileBytes}`);
       } else if (totalBytes + file.size > maxTotalBytes) {
         leave(path, "total_limit", `the artifacts of a run can have at most ${maxTotalBytes} bytes in total`);
+      } else if (holeBytes + holes > maxHoleBytes && cache.get(file) === undefined) {
+        // The attack: sparse files cost a program nothing, but to hash a gigabyte of them takes the host seconds.
+        const message = `it is a sparse file: ${holes} of its ${file.size} bytes were never written, and the artifacts of a run can have at most ${maxHoleBytes} such bytes`;
+        leave(path, "too_large", message);
       } else {
+        holeBytes += holes;
         // Counted even if it changes while it is read. The attack: a program that makes us read without limit.
         totalBytes += file.size;
         const known = cache.get(file);

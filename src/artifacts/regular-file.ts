@@ -1,5 +1,5 @@
 import { type BigIntStats, constants } from "node:fs";
-import type { FileHandle } from "node:fs/promises";
+import { type FileHandle, statfs } from "node:fs/promises";
 import { CodecellError } from "../lib/errors.ts";
 import { printable } from "../policy/file/problem.ts";
 import type { Directory } from "./directory.ts";
@@ -25,7 +25,12 @@ export interface OpenFile extends AsyncDisposable {
   chunks(range?: ByteRange): AsyncGenerator<Uint8Array, void, void>;
   /** Whether no change was detected since the file was opened. */
   isUnchanged(): Promise<boolean>;
+  /** How many of its bytes were never written and take no space, as in a sparse file. Absent or 0: none, as far as is known. */
+  holeBytes?(): Promise<number>;
 }
+
+/** ext4, xfs and tmpfs. Others store less than was written because they compress, or count it seconds later. */
+const exactTypes = new Set([0xef53, 0x58465342, 0x01021994]);
 
 /** A regular host file, open for reading. Everything uses one descriptor, so swapping its name has no effect. */
 export class RegularFile implements OpenFile {
@@ -39,12 +44,14 @@ export class RegularFile implements OpenFile {
   readonly changedMs: number;
   readonly #handle: FileHandle;
   readonly #shown: string;
+  readonly #allocatedBytes: number;
   #closing: Promise<void> | undefined;
 
   private constructor(handle: FileHandle, shown: string, facts: BigIntStats) {
     this.#handle = handle;
     this.#shown = shown;
     this.size = Number(facts.size);
+    this.#allocatedBytes = Number(facts.blocks) * 512;
     this.modifiedMs = Number(facts.mtimeNs / 1_000_000n);
     this.changedMs = Number(facts.ctimeNs / 1_000_000n);
     this.links = Number(facts.nlink);
@@ -106,6 +113,13 @@ export class RegularFile implements OpenFile {
   /** Whether the file system recorded no change since the file was opened. */
   async isUnchanged(): Promise<boolean> {
     return identityOf(await this.#handle.stat({ bigint: true })) === this.identity;
+  }
+
+  async holeBytes(): Promise<number> {
+    const missing = this.size - this.#allocatedBytes;
+    if (missing <= 0) return 0;
+    const { type } = await statfs(this.descriptorPath).catch(() => ({ type: 0 }));
+    return exactTypes.has(type) ? missing : 0;
   }
 
   [Symbol.asyncDispose](): Promise<void> {

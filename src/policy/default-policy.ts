@@ -31,6 +31,7 @@ export function defaultPolicy(): Policy {
       cpus: 1,
       pids: 64,
       files: 1024,
+      exactDisk: false,
       background: false,
       timeoutMs: 30_000,
       memoryBytes: 512 * mib,

@@ -26,6 +26,7 @@ test("policyRules lists every rule once, in the order of the file", () => {
       "proc.pids",
       "proc.files",
       "proc.disk",
+      "proc.exactDisk",
       "proc.output",
       "proc.background",
     ],

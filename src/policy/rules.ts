@@ -54,6 +54,7 @@ const show: Record<PolicyFieldName, (policy: Policy) => string> = {
   "proc.pids": ({ proc }) => String(proc.pids),
   "proc.files": ({ proc }) => String(proc.files),
   "proc.disk": ({ proc }) => formatSize(proc.diskBytes),
+  "proc.exactDisk": ({ proc }) => String(proc.exactDisk),
   "proc.output": ({ proc }) => formatSize(proc.outputBytes),
   "proc.background": ({ proc }) => String(proc.background),
   // names only: a value may be a secret, and receipts are printed and stored

@@ -148,6 +148,11 @@ const schemas = once(() => {
         .max(1_048_576, "at most 1048576")
         .describe("Open files per process."),
       disk: size().describe("Bytes the cell may write to the private workspace and to /tmp."),
+      exactDisk: z
+        .boolean()
+        .describe(
+          "Whether a write beyond proc.disk must fail at once; false: codecell may measure a directory, and end a cell late.",
+        ),
       output: size().describe("Output kept per run; the rest is truncated and counted."),
       background: z
         .boolean()
@@ -311,6 +316,7 @@ const schemas = once(() => {
       pids: rules.proc.pids.default(64),
       files: rules.proc.files.default(1024),
       disk: rules.proc.disk.prefault("256MiB"),
+      exactDisk: rules.proc.exactDisk.default(false),
       output: rules.proc.output.prefault("1MiB"),
       background: rules.proc.background.default(false),
     })

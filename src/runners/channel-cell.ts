@@ -26,10 +26,12 @@ export interface ChannelCellParts {
   readonly exited: Promise<CellExit>;
   readonly carrier?: Carrier;
   readonly moduleHint?: ModuleHint;
-  /** watches the size of its host directory, if it has one */
-  readonly disk?: DiskWatch | undefined;
+  /** the limit of its host directory, if it has one; a watch begins with the cell */
+  readonly disk?: (CellDisk & Partial<Pick<DiskWatch, "watch">>) | undefined;
   readonly usage: () => Promise<CellUsage>;
   readonly giveWay?: ((givesWay: boolean) => void) | undefined;
+  /** releases what was only needed for the start */
+  readonly onReady?: (() => void) | undefined;
   /** kills a cell that does not exit after its channel is closed */
   readonly kill: () => void;
   /** kills what is in it, so that it exits before it notices its closed channel */
@@ -61,7 +63,7 @@ export class ChannelCell implements Cell {
     if (parts.moduleHint) this.moduleHint = parts.moduleHint;
     if (parts.disk) this.disk = parts.disk;
     this.#parts = parts;
-    parts.disk?.watch(this);
+    parts.disk?.watch?.(this);
   }
 
   usage(): Promise<CellUsage> {
@@ -70,6 +72,10 @@ export class ChannelCell implements Cell {
 
   giveWay(givesWay: boolean): void {
     this.#parts.giveWay?.(givesWay);
+  }
+
+  isReady(): void {
+    this.#parts.onReady?.();
   }
 
   get endedFor(): CodecellError | undefined {

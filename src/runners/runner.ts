@@ -99,6 +99,8 @@ export interface Cell extends AsyncDisposable {
   usage(): Promise<CellUsage>;
   /** Gives way to other programs where processors are scarce, or no longer. Absent: the runner cannot. */
   giveWay?(givesWay: boolean): void;
+  /** Its kernel answers: what was only needed for the start can be released. */
+  isReady?(): void;
 }
 
 /** How thorough a probe is. */

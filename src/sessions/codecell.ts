@@ -288,7 +288,10 @@ export class Codecell implements AsyncDisposable {
     const record = await this.#owned.saved(id);
     const release = await this.#slots.reserve(waitMs, () => this.#assertOpen());
     try {
-      if (record) return await this.#admit(this.#session(record), lock, cleanup, { from: "saved" });
+      if (record) {
+        await this.#owned.removeUnfinished(record.workspace);
+        return await this.#admit(this.#session(record), lock, cleanup, { from: "saved" });
+      }
       const pooled = await this.#pool.take();
       cleanup.defer(() => pooled[Symbol.asyncDispose]());
       pooled.live.rename(id);
@@ -334,8 +337,12 @@ export class Codecell implements AsyncDisposable {
   async #openPooled(): Promise<PooledSession> {
     const workspace = this.#owned.newWorkspace();
     const onStarted = this.#onCellStarted;
-    const live = await this.#live.openSession({ ...this.#owned.mount(workspace), isManaged: true, onStarted });
     const store = this.#store;
+    const opening = this.#live.openSession({ ...this.#owned.mount(workspace), isManaged: true, onStarted });
+    const live = await opening.catch(async (error: unknown) => {
+      await store.removeWorkspace(workspace).catch(() => {});
+      throw error;
+    });
     return {
       live,
       session: this.#session(this.#owned.newRecord(live.id, workspace), live),

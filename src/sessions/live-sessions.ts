@@ -13,6 +13,7 @@ import { policyHash } from "../policy/hash.ts";
 import { denyMatcher } from "../policy/paths/deny.ts";
 import type { Policy } from "../policy/schema.ts";
 import { ChosenRunner } from "../runners/chosen-runner.ts";
+import { releaseDisk } from "../runners/linux/disk/image/session-disk.ts";
 import type { EnforcedRule, EnforcementReceipt } from "../runners/receipt.ts";
 import type { Choice, PassedOver } from "../runners/registry.ts";
 import type { Cell, SandboxRunner, SessionWorkspace } from "../runners/runner.ts";
@@ -161,6 +162,8 @@ export class LiveSessions implements AsyncDisposable {
     };
     const network = policy.net.enabled ? await CellNetwork.open(this.#egress, policy) : undefined;
     cleanup.defer(() => network?.[Symbol.asyncDispose]());
+    // A cell that does not start must not leave its disk mounted.
+    cleanup.defer(() => options.workspace && releaseDisk(options.workspace));
     const started = await this.#chosen.start((choice) =>
       unlessGivenUp(options.signal, () => this.#startIn(choice, id, options, { events, network })),
     );
@@ -179,7 +182,11 @@ export class LiveSessions implements AsyncDisposable {
       cell,
       started.receipt,
       policy,
-      async () => files?.[Symbol.asyncDispose](),
+      async () => {
+        await files?.[Symbol.asyncDispose]();
+        // after the last open file: what is in use cannot be unmounted
+        if (options.workspace) await releaseDisk(options.workspace);
+      },
       network,
     );
     const onFork = (fork: LiveSession) => {
@@ -226,6 +233,7 @@ export class LiveSessions implements AsyncDisposable {
         throw await endedEarly(error, cell);
       },
     );
+    cell.isReady?.();
     cleanup.move();
     return {
       cell,

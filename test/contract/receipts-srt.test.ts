@@ -1,4 +1,6 @@
+import { noExactDisk } from "../support/exact-disk.ts";
 import { probeSrt, testedSrtRunner } from "../support/srt.ts";
+import { exactDisk } from "./receipts/policies.ts";
 import { enforcedByHost, walkReceipts } from "./receipts/walk.ts";
 
 const kind = { hasNetwork: false, takesPython: true, hasTmpfs: false, cpus: 1 } as const;
@@ -7,5 +9,5 @@ await walkReceipts(
   "the srt runner",
   () => testedSrtRunner(),
   { ...kind, directories },
-  { probe: probeSrt, without: enforcedByHost },
+  { probe: probeSrt, without: enforcedByHost, more: noExactDisk === undefined ? [exactDisk] : [] },
 );

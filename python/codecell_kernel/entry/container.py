@@ -34,6 +34,7 @@ def main():
     check_targets(cell["targets"])
     check_identities(cell["identities"])
     check_nested(cell["nested"])
+    check_room(cell.get("roomBytes"))
     posix.chdir("/workspace")
     if cell["writes"] and not posix.access("/workspace", posix.W_OK):
         posix.write(2, b"/workspace is not writable. Under Podman, the image's own /workspace needs mode 1777\n")
@@ -51,6 +52,16 @@ def main():
     gc.freeze()  # copies of the interpreter share these pages as long as the collector does not touch them
     gc.enable()
     Supervisor(CHANNEL, run_worker, notify_filter, None if is_connected else ANSWERS, sockets=sockets).main()
+
+
+def check_room(room):
+    """Detects an engine in another mount namespace: it would mount the host's directory, and not the disk that is mounted there."""
+    if room is None:
+        return
+    found = posix.statvfs("/workspace")
+    if found.f_bavail * found.f_frsize > room:
+        posix.write(2, b"/workspace has no limit of its own: the engine does not see the disk of the session\n")
+        posix._exit(7)
 
 
 def connect_host(path):

@@ -25,6 +25,7 @@ READ_ONLY, NOSUID, NODEV, NOEXEC, REMOUNT, BIND, RECURSIVE, PRIVATE = 1, 2, 4, 8
 PR_CAPBSET_DROP, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 24, 47, 4
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 SIOCSIFFLAGS, UP_LOOPBACK_RUNNING = 0x8914, 0x49
+SYS_MOVE_MOUNT, MOVE_MOUNT_F_EMPTY_PATH, AT_FDCWD = 429, 4, -100
 CELL_UID = 1000
 TERMINALS = 64
 EMPTY_FILE, EMPTY_DIRECTORY = "/.empty-file", "/.empty-directory"
@@ -48,6 +49,12 @@ def write_file(path, text):
 def mount(source, target, kind=None, flags=0, data=None):
     encoded = [value and os.fsencode(value) for value in (source, target, kind, data)]
     check(LIBC.mount(encoded[0], encoded[1], encoded[2], flags, encoded[3]), "mount " + target)
+
+
+def move_mount(descriptor, target):
+    """Attaches a mount that the host has passed by its descriptor: this mount namespace has never seen its path."""
+    path = os.fsencode(target)
+    check(LIBC.syscall(SYS_MOVE_MOUNT, descriptor, b"", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH), "move_mount " + target)
 
 
 def bind(source, target, flags):
@@ -111,6 +118,9 @@ def enter(cell):
 
 def place(one):
     """Mounts a host directory at its target. Covers denied entries with a file or directory that cannot be opened."""
+    if "descriptor" in one:  # the session's own file system, which nobody else can have changed
+        move_mount(one["descriptor"], one["target"])
+        return
     flags = NOSUID | NODEV | (READ_ONLY if one["readOnly"] else 0)
     source = "/run/m/" + one["stage"]
     check_identity(source, one.get("identity"))

@@ -12,7 +12,7 @@ def set_limits(cell):
     limits = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_NOFILE: cell["files"],
-        resource.RLIMIT_FSIZE: cell["diskBytes"],
+        resource.RLIMIT_FSIZE: cell["fileBytes"],
         resource.RLIMIT_MEMLOCK: 65536,
         resource.RLIMIT_MSGQUEUE: 65536,
         resource.RLIMIT_SIGPENDING: 1024,

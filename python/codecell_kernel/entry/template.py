@@ -22,6 +22,7 @@ from ..worker.worker import main as run_worker
 from . import jail
 
 SOCKET = "/run/s/cells"
+MOUNTS_SOCKET = "/run/s/mounts"  # where the host passes the file systems of sessions
 MESSAGES = 4  # the host's message channel, over which cells send their listening sockets
 BIRTH = struct.Struct("ii")  # the connection's descriptor in the template, the pid
 
@@ -53,6 +54,12 @@ class Template:
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(SOCKET)
         self.listener.listen(512)
+        self.passing = None
+        self.passed = {}  # descriptor of the host's connection, to the connection, the ticket and the mount's descriptor
+        if config.get("takesMounts"):
+            self.passing = socket.socket(socket.AF_UNIX)
+            self.passing.bind(MOUNTS_SOCKET)
+            self.passing.listen(64)
         self.births, self.announce = os.pipe()
         os.set_blocking(self.births, False)
         self.starting = {}  # pidfd of a process that is about to start a cell, to the connection
@@ -63,7 +70,8 @@ class Template:
     def serve(self):
         self.poll = select.poll()
         messages = (MESSAGES,) if self.config["handsOver"] else ()
-        for fd in (0, self.listener.fileno(), self.births, *messages):
+        passing = (self.passing.fileno(),) if self.passing else ()
+        for fd in (0, self.listener.fileno(), self.births, *messages, *passing):
             self.poll.register(fd, select.POLLIN)
         os.write(1, head({"t": "up"}))
         while True:
@@ -77,6 +85,10 @@ class Template:
                         os._exit(0)
                 elif fd == self.births:
                     self.read_births()
+                elif fd in passing:
+                    self.take_mount()
+                elif fd in self.passed:
+                    self.drop_mount(fd)
                 elif fd in self.starting:
                     self.started(fd)
                 elif fd in self.cells:
@@ -98,6 +110,28 @@ class Template:
             return
         self.starting[pidfd] = connection
         self.poll.register(pidfd, select.POLLIN)
+
+    def take_mount(self):
+        """The host passes a session's file system before it asks for the cell, and hangs up when the cell has started."""
+        connection, _ = self.passing.accept()
+        connection.settimeout(5)
+        try:
+            ticket, (mounted,), _, _ = socket.recv_fds(connection, 64, 1)
+            connection.sendall(b"1")
+        except (OSError, ValueError):  # the host has given up
+            connection.close()
+            return
+        self.passed[connection.fileno()] = (connection, ticket.decode(), mounted)
+        self.poll.register(connection.fileno(), select.POLLIN | select.POLLRDHUP)
+
+    def drop_mount(self, fd):
+        self.poll.unregister(fd)
+        connection, _, mounted = self.passed.pop(fd)
+        os.close(mounted)
+        connection.close()
+
+    def mount_of(self, ticket):
+        return next(mounted for _, known, mounted in self.passed.values() if known == ticket)
 
     def started(self, pidfd):
         """The process that starts a cell has exited, as it always does."""
@@ -202,7 +236,7 @@ def become_supervisor(connection, template, request, reported):
     """Pid 1 of the cell; never returns. `reported` can be read once the template knows of this process."""
     try:
         os.setsid()
-        jail.enter(cell_of(template.config, request))
+        jail.enter(cell_of(template, request))
         # All cells of a template share the host's message channel. Its last use is here, before any user code runs.
         listener = listen_for_host(MESSAGES, request["ticket"]) if "ticket" in request else None
         if not os.read(reported, 1):
@@ -223,10 +257,13 @@ def become_supervisor(connection, template, request, reported):
     os._exit(1)
 
 
-def cell_of(config, request):
+def cell_of(template, request):
     """The template's cell with the current denials, and with the session's own workspace if it has one."""
+    config = template.config
     mounts = request["mounts"]
-    if "workspace" in request:
+    if "disk" in request:
+        mounts = [{"descriptor": template.mount_of(request["disk"]), "target": "/workspace"}, *mounts]
+    elif "workspace" in request:
         stage = config["workspacesStage"] + "/" + request["workspace"]
         mounts = [{"stage": stage, "target": "/workspace", "readOnly": request["isReadOnly"], "deny": [], "pins": []}, *mounts]
     return dict(config["cell"], mounts=mounts)

@@ -46,6 +46,7 @@ export const mergeRules: Readonly<Record<PolicyFieldName, MergeRule>> = {
   "proc.pids": rule("proc", "pids", orders.atMost),
   "proc.files": rule("proc", "files", orders.atMost),
   "proc.disk": rule("proc", "diskBytes", orders.atMost),
+  "proc.exactDisk": rule("proc", "exactDisk", orders.onlyOn),
   "proc.output": rule("proc", "outputBytes", orders.atMost),
   "proc.background": rule("proc", "background", orders.onlyOff),
   env: field<Policy["env"]>({

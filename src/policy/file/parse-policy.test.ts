@@ -38,7 +38,13 @@ describe("a policy file", () => {
         ...{ connections: 64, requests: 50, sentBytes: 4 * 2 ** 30, receivedBytes: 64 * 2 ** 30 },
       },
       proc: {
-        ...{ timeoutMs: 30_000, memoryBytes: 512 * 2 ** 20, diskBytes: 256 * 2 ** 20, outputBytes: 2 ** 20 },
+        ...{
+          timeoutMs: 30_000,
+          memoryBytes: 512 * 2 ** 20,
+          diskBytes: 256 * 2 ** 20,
+          exactDisk: false,
+          outputBytes: 2 ** 20,
+        },
         ...{ cpus: 1, pids: 64, files: 1024, background: false },
       },
       env: {},

@@ -68,6 +68,7 @@ const answers: Record<RuleName, Answer> = {
   "proc.pids": noLimits,
   "proc.files": noLimits,
   "proc.disk": noLimits,
+  "proc.exactDisk": noLimits,
   "proc.output": noLimits,
   "proc.background": noLimits,
   env: heldInside,

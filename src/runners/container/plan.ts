@@ -1,7 +1,8 @@
 import { formatSize } from "../../policy/format-units.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rules.ts";
-import { measuredDirectory, uncountedMounts } from "../disk-rule.ts";
+import { exactDisk, measuredDirectory, ownFileSystem, uncountedMounts } from "../disk-rule.ts";
+import type { ImageSupport } from "../linux/disk/image/image-support.ts";
 import { socketRow } from "../linux/socket-limits.ts";
 import { networkRules } from "../network-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
@@ -32,6 +33,7 @@ export interface ContainerFacts {
   /** undefined if the engine does not have the image */
   readonly imageId: string | undefined;
   readonly hasSessionDirectory: boolean;
+  readonly images?: ImageSupport | undefined;
 }
 
 /** One row per rule: who enforces it in a container, and how. */
@@ -84,7 +86,10 @@ const table: AnswerTable<ContainerFacts> = {
         )
       : byOs(`pids limit of the container, cgroup v${engine.cgroupVersion}, ${own}`);
   },
+  "proc.exactDisk": (policy, facts) => exactDisk(policy, facts),
   "proc.disk": (policy, facts) => {
+    const own = ownFileSystem(policy, facts);
+    if (own) return own;
     if (policy.fs.workspace || facts.hasSessionDirectory) return measuredDirectory(policy, { seesDeleted: false });
     return byOs(`size limit of the tmpfs${uncountedMounts(policy)}`);
   },

@@ -10,7 +10,10 @@ import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell } from "../channel-cell.ts";
 import { enforcedReceipt, policyRefused } from "../enforced-receipt.ts";
 import { ImageKernels } from "../images/image-kernels.ts";
+import { CellDisks } from "../linux/disk/cell-disks.ts";
 import { DiskWatch } from "../linux/disk/disk-watch.ts";
+import { imageDisk } from "../linux/disk/image/image-disk.ts";
+import type { ImageSupport } from "../linux/disk/image/image-support.ts";
 import { namespaceGuarantees } from "../linux/guarantees.ts";
 import { linuxKernelSetup } from "../linux/kernel-setup.ts";
 import { closedWorkspace, resolveMounts } from "../linux/mounts.ts";
@@ -76,6 +79,7 @@ class ContainerRunner implements SandboxRunner {
   readonly #cleanup = new Cleanup();
   readonly #finder: EngineFinder;
   readonly #removals: Removals;
+  readonly #disks: CellDisks;
   readonly #homes = new PromiseCache<RunnerHome>();
   readonly #kernels: ImageKernels;
   readonly #identities = new PromiseCache<string>();
@@ -96,6 +100,8 @@ class ContainerRunner implements SandboxRunner {
     this.#finder = new EngineFinder(options, kind.hasOwnKernel, this.#cleanup);
     this.#removals = new Removals(this.#logger);
     this.#kernels = new ImageKernels(this.#logger);
+    this.#disks = new CellDisks({ runtimeDir: options.runtimeDir, logger: this.#logger });
+    this.#cleanup.defer(() => this.#disks[Symbol.asyncDispose]());
   }
 
   async probe(options: ProbeOptions = {}): Promise<Probe> {
@@ -118,7 +124,8 @@ class ContainerRunner implements SandboxRunner {
     try {
       const name = this.#image(policy);
       const image = await imageInEngine(engine.client, name);
-      return planContainer(policy, this.#facts(engine, name, image?.id, policy.fs.workspace === undefined));
+      const facts = this.#facts(engine, name, image?.id, policy.fs.workspace === undefined);
+      return planContainer(policy, { ...facts, images: await this.#imageSupport(engine, policy) });
     } catch (error) {
       const failure = startFailure(error, engine.client.address.name);
       if (!(error instanceof EngineRefusal)) throw failure;
@@ -186,10 +193,10 @@ class ContainerRunner implements SandboxRunner {
     image: ImageInEngine | undefined,
   ): Promise<Cell> {
     const { policy } = spec;
-    const workspace =
+    const own =
       spec.workspace && policy.fs.workspace === undefined ? join(spec.workspace.root, spec.workspace.name) : undefined;
-    const facts = this.#facts(engine, this.#image(policy), image?.id, workspace !== undefined);
-    const plan = planContainer(policy, facts);
+    const facts = this.#facts(engine, this.#image(policy), image?.id, own !== undefined);
+    const plan = planContainer(policy, { ...facts, images: await this.#imageSupport(engine, policy) });
     const runnerVersion = engineVersion(engine, facts.runtime);
     const receipt = enforcedReceipt(plan, { runner: this.name, runnerVersion, policyHash: spec.policyHash });
     if (image === undefined) throw policyRefused(this.name, plan);
@@ -201,13 +208,18 @@ class ContainerRunner implements SandboxRunner {
     const home = await opening;
     refuseNested(engine, mounts);
     await using cleanup = new Cleanup();
+    const pinned = await this.#disks.pin(spec);
+    cleanup.defer(() => pinned?.letGo());
+    const workspace = pinned?.directory ?? own;
     const owner = { mounts, policyHash: spec.policyHash, workspace };
     const user = containerUser(engine, await home.users?.forCell(owner, cleanup));
     // the same for all cells of a policy, because examining an image takes longer than starting a cell
     const examiner = containerUser(engine, home.users?.forPolicy(owner));
     const watched = policy.fs.workspace ?? workspace;
-    const disk = watched ? await DiskWatch.open(watched, policy.proc.diskBytes, this.#logger) : undefined;
-    const isReadOnly = disk?.isReadOnly === true;
+    const isHeld = pinned !== undefined && policy.proc.exactDisk;
+    const watch = watched && !isHeld ? await DiskWatch.open(watched, policy.proc.diskBytes, this.#logger) : undefined;
+    const disk = isHeld ? imageDisk(pinned.directory) : watch;
+    const isReadOnly = watch?.isReadOnly === true;
     const number = ++this.#cells;
     const listening = this.#listener(engine, facts, user, join(home.directory, `c${number}`));
     cleanup.defer(async () => (await listening.catch(() => undefined))?.[Symbol.asyncDispose]());
@@ -274,6 +286,13 @@ class ContainerRunner implements SandboxRunner {
       },
       cleanup: cleanup.move(),
     });
+  }
+
+  /** An engine on another machine does not see what is mounted on this one. */
+  async #imageSupport({ isLocal }: Engine, policy: Policy): Promise<ImageSupport | undefined> {
+    if (isLocal || !policy.proc.exactDisk) return this.#disks.support(policy);
+    const hint = "use an engine on this machine, or set proc.exactDisk to false";
+    return { isAvailable: false, reason: "the engine runs on another machine", hint };
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { KernelSetup } from "../../kernel/messages.ts";
 import { certificateVariables } from "../../lib/host-certificates.ts";
 import type { Policy } from "../../policy/schema.ts";
+import { largestFileBytes } from "../disk-rule.ts";
 import { linuxKernelSetup } from "../linux/kernel-setup.ts";
 import type { CellMount } from "../linux/mounts.ts";
 import type { PythonInstallation } from "../linux/python.ts";
@@ -19,6 +20,7 @@ export interface CellConfig {
   readonly tmpBytes: number;
   readonly shmBytes: number;
   readonly diskBytes: number;
+  readonly fileBytes: number;
   readonly files: number;
   readonly maskFiles: readonly string[];
   readonly maskDirs: readonly string[];
@@ -41,6 +43,7 @@ export function cellConfig(
     tmpBytes,
     shmBytes,
     diskBytes: proc.diskBytes,
+    fileBytes: largestFileBytes(policy),
     files: proc.files,
     maskFiles: masks.files,
     maskDirs: masks.directories,

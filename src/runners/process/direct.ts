@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import type { Policy } from "../../policy/schema.ts";
+import { isDiskExact } from "../disk-rule.ts";
 import { kernelBootstrap } from "../kernel-bootstrap.ts";
 import { collectText } from "../linux/collect-text.ts";
 import type { CellMount } from "../linux/mounts.ts";
@@ -50,7 +51,7 @@ export interface DirectJail {
 
 /** Starts one bubblewrap for one cell, for hosts that forbid nested user namespaces. */
 export function startDirect(parts: DirectParts): DirectJail {
-  const { host, uid, arch, cgroup } = parts;
+  const { host, uid, cgroup } = parts;
   const groups = (cgroup?.placement ?? []).map(({ path, file }) => `${path}/${file}`);
   const ticket = parts.handsOver ? newTicket() : undefined;
   const jail = [host.bubblewrap, ...directArguments(directPaths(parts, ticket))];
@@ -76,7 +77,7 @@ export function startDirect(parts: DirectParts): DirectJail {
   const diagnostics = collectText(child.stderr);
   const filterPipe = child.stdio[filterDescriptor] as Socket;
   filterPipe.on("error", () => {}); // its exit has the reason
-  filterPipe.end(setupFilter(host, arch));
+  filterPipe.end(setupFilter(parts));
   if (isMoved && child.pid !== undefined) {
     child.stdin?.on("error", () => {}); // its exit has the reason
     // without its group it does not start: the end of its input makes it exit
@@ -95,10 +96,10 @@ export function startDirect(parts: DirectParts): DirectJail {
 }
 
 /** In place before the cell pins itself to its cores and opens its list of sockets. Then it adds a filter that refuses both. */
-function setupFilter({ facts }: Host, arch: FilterArch): Buffer {
-  const allowMemfd = cgroupHolds(facts.cgroups, "memory");
+function setupFilter({ host, arch, policy }: DirectParts): Buffer {
+  const allowMemfd = cgroupHolds(host.facts.cgroups, "memory");
   const options = { allowMemfd, fixesBuffers: !allowMemfd, allowAffinity: true, mayListSockets: true };
-  return seccompFilter({ arch, phase: "cell", ...options });
+  return seccompFilter({ arch, phase: "cell", ...options, allowFallocate: isDiskExact(policy) });
 }
 
 function directPaths(parts: DirectParts, ticket: string | undefined) {

@@ -2,7 +2,8 @@ import { formatSize } from "../../policy/format-units.ts";
 import { hostGrants } from "../../policy/paths/host-grants.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { type Answer, type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rules.ts";
-import { measuredDirectory, uncountedMounts } from "../disk-rule.ts";
+import { exactDisk, measuredDirectory, ownFileSystem, uncountedMounts } from "../disk-rule.ts";
+import type { ImageSupport } from "../linux/disk/image/image-support.ts";
 import { type SocketCount, socketRow, watchedMemory } from "../linux/socket-limits.ts";
 import { networkRules } from "../network-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
@@ -14,6 +15,7 @@ import type { ProcessFacts } from "./process-facts.ts";
 interface PlanFacts extends ProcessFacts {
   /** the session has its own directory on the host */
   readonly hasSessionDirectory: boolean;
+  readonly images?: ImageSupport | undefined;
 }
 
 /** One row per rule: who enforces it, and how. */
@@ -47,7 +49,10 @@ const table: AnswerTable<PlanFacts> = {
           `${group(facts, "pids", "pids.max", "pids.max")}, together with ${kernelProcesses} for codecell's own processes`,
         )
       : byOs("RLIMIT_NPROC in the cell's own user namespace"),
+  "proc.exactDisk": (policy, facts) => exactDisk(policy, facts),
   "proc.disk": (policy, facts) => {
+    const own = ownFileSystem(policy, facts);
+    if (own) return own;
     if (policy.fs.workspace || facts.hasSessionDirectory)
       return measuredDirectory(policy, { seesDeleted: facts.seesDescriptors });
     const what = facts.layout === "template" ? "size and inode limit of the tmpfs" : "size limit of the tmpfs";
@@ -63,8 +68,13 @@ const table: AnswerTable<PlanFacts> = {
 };
 
 /** Pure: how this host would enforce a policy. */
-export function planProcess(policy: Policy, host: ProcessFacts, hasSessionDirectory = false): EnforcementPlan {
-  const facts = { ...host, hasSessionDirectory };
+export function planProcess(
+  policy: Policy,
+  host: ProcessFacts,
+  hasSessionDirectory = false,
+  images?: ImageSupport,
+): EnforcementPlan {
+  const facts = { ...host, hasSessionDirectory, images };
   return answerRules(policy, table, facts, notes(policy, facts));
 }
 

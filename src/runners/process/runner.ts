@@ -8,8 +8,10 @@ import { ChannelCell, noUsage } from "../channel-cell.ts";
 import { enforcedReceipt } from "../enforced-receipt.ts";
 import { writableOwner } from "../linux/cell-user.ts";
 import { removeDeadHosts } from "../linux/dead-hosts.ts";
+import { CellDisks } from "../linux/disk/cell-disks.ts";
 import { countDeletedFiles } from "../linux/disk/deleted-files.ts";
 import { DiskWatch } from "../linux/disk/disk-watch.ts";
+import { imageDisk } from "../linux/disk/image/image-disk.ts";
 import { namespaceGuarantees } from "../linux/guarantees.ts";
 import { prepareKernelFiles } from "../linux/kernel-files.ts";
 import { missingModuleHint } from "../linux/missing-module.ts";
@@ -34,6 +36,7 @@ import { groupLimits, kernelSetup } from "./cell-config.ts";
 import { type DirectJail, startDirect } from "./direct.ts";
 import { type Host, type HostOptions, openHost, usersOf } from "./host.ts";
 import { takeListener } from "./listener-registry.ts";
+import { MountPasser } from "./mount-passer.ts";
 import { planProcess } from "./plan.ts";
 import { trialMs } from "./probe.ts";
 import { RememberedProbe } from "./remembered-probe.ts";
@@ -60,6 +63,14 @@ interface StartedTemplate {
   readonly template: Promise<Template>;
 }
 
+/** Where a session's own files are. */
+interface CellFiles {
+  readonly own: string | undefined;
+  /** it is a file system of its own */
+  readonly isMounted: boolean;
+  readonly isReadOnly: boolean;
+}
+
 class ProcessRunner implements SandboxRunner {
   readonly name = "process";
   readonly isolation = "process";
@@ -72,6 +83,8 @@ class ProcessRunner implements SandboxRunner {
   readonly #python: ReturnType<typeof pythonFinder>;
   readonly #prober: RememberedProbe;
   readonly #trial: RememberedTrial | undefined;
+  readonly #disks: CellDisks;
+  readonly #passer: MountPasser;
   #probe: ReturnType<RememberedProbe["find"]> | undefined;
   #host: Promise<Host> | undefined;
   #cells = 0;
@@ -83,6 +96,11 @@ class ProcessRunner implements SandboxRunner {
     // Only for one cell: a process that starts many pays for the trial once.
     this.#trial = options.isForOneCell ? new RememberedTrial({ runtimeDir: options.runtimeDir }) : undefined;
     this.#python = pythonFinder(process.getuid?.() === 0, { runtimeDir: options.runtimeDir });
+    this.#disks = new CellDisks({ ...options, logger: this.#logger });
+    // not kernel.python: a policy does not choose what runs outside of cells
+    this.#passer = new MountPasser(async () => (await this.#python(undefined)).executable);
+    this.#cleanup.defer(() => this.#disks[Symbol.asyncDispose]());
+    this.#cleanup.defer(() => this.#passer[Symbol.asyncDispose]());
   }
 
   async probe({ isWanted = false, isPatient = false, isFresh = false }: ProbeOptions = {}): Promise<Probe> {
@@ -106,7 +124,7 @@ class ProcessRunner implements SandboxRunner {
   async plan(policy: Policy): Promise<EnforcementPlan> {
     // Each session has its own directory, unless the policy names one for all of them.
     const { facts } = this.#hostFor(policy, await this.#openHost());
-    return planProcess(policy, facts, policy.fs.workspace === undefined);
+    return planProcess(policy, facts, policy.fs.workspace === undefined, await this.#disks.support(policy));
   }
 
   async start(spec: CellSpec, options: StartOptions = {}): Promise<Cell> {
@@ -137,19 +155,25 @@ class ProcessRunner implements SandboxRunner {
   async #start(spec: CellSpec, options: StartOptions): Promise<Cell> {
     const host = this.#hostFor(spec.policy, await this.#openHost());
     const hasDirectory = spec.workspace !== undefined && spec.policy.fs.workspace === undefined;
-    const plan = planProcess(spec.policy, host.facts, hasDirectory);
+    const plan = planProcess(spec.policy, host.facts, hasDirectory, await this.#disks.support(spec.policy));
     const runnerVersion = `bubblewrap ${host.facts.bubblewrap}`;
     const receipt = enforcedReceipt(plan, { runner: this.name, runnerVersion, policyHash: spec.policyHash });
     const python = await this.#python(spec.policy.kernel.python);
     const setup = kernelSetup(spec.policy, host.facts, python, host.root.certificates !== undefined);
-    const directory = spec.policy.fs.workspace ?? ownDirectory(spec);
-    const disk = directory ? await this.#watchDisk(directory, spec.policy, host) : undefined;
-    const isReadOnly = disk?.isReadOnly === true;
     await using cleanup = new Cleanup();
+    const pinned = await this.#disks.pin(spec);
+    cleanup.defer(() => pinned?.letGo());
+    const own = pinned?.directory ?? ownDirectory(spec);
+    const directory = spec.policy.fs.workspace ?? own;
+    const isHeld = pinned !== undefined && spec.policy.proc.exactDisk;
+    const watch = directory && !isHeld ? await this.#watchDisk(directory, spec.policy, host) : undefined;
+    const disk = isHeld ? imageDisk(pinned.directory) : watch;
+    const isReadOnly = watch?.isReadOnly === true;
+    const files = { own, isMounted: pinned !== undefined, isReadOnly };
     const jail =
       host.facts.layout === "template"
-        ? await this.#forkFromLivingTemplate(spec, host, python, cleanup, { ...options, isReadOnly })
-        : await this.#startDirect(spec, host, python, cleanup, isReadOnly);
+        ? await this.#forkFromLivingTemplate(spec, host, python, cleanup, { ...options, ...files })
+        : await this.#startDirect(spec, host, python, cleanup, files);
     if (this.#options.isForOneCell) this.#removeDeadHosts(host);
     const { channel, exited, cgroup } = jail;
     const carrier: Carrier = jail.expected
@@ -162,7 +186,7 @@ class ProcessRunner implements SandboxRunner {
       ...{ disk, moduleHint: missingModuleHint(python) },
       usage: async () => (await cgroup?.usage()) ?? noUsage,
       giveWay: (givesWay) => void cgroup?.giveWay(givesWay).catch(() => {}), // the cell may have ended
-      hasten: jail.hasten,
+      ...{ hasten: jail.hasten, onReady: jail.onReady },
       kill: () => {
         jail.kill();
         void cgroup?.kill();
@@ -197,7 +221,7 @@ class ProcessRunner implements SandboxRunner {
     host: Host,
     python: PythonInstallation,
     cleanup: Cleanup,
-    options: StartOptions & { readonly isReadOnly: boolean },
+    options: StartOptions & CellFiles,
   ) {
     try {
       return await this.#forkFromTemplate(spec, host, python, cleanup, options);
@@ -212,51 +236,66 @@ class ProcessRunner implements SandboxRunner {
     host: Host,
     python: PythonInstallation,
     cleanup: Cleanup,
-    options: StartOptions & { readonly isReadOnly: boolean },
+    options: StartOptions & CellFiles,
   ) {
     const mounts = await resolveMounts(spec.policy);
-    const { isReadOnly } = options;
+    const { own, isMounted, isReadOnly } = options;
     const template = await this.#template(spec, host, python, mounts, options.signal);
-    const uid = template.givesUids ? await this.#cellUid(spec, host, mounts, cleanup) : template.uid;
+    const passing = own && isMounted ? this.#passer.pass(own, template.mountsSocket) : undefined;
+    // Waiting for the helper meanwhile. It may also fail after something else has.
+    cleanup.defer(async () => (await passing?.catch(() => undefined))?.release());
+    const uid = template.givesUids ? await this.#cellUid(spec, host, mounts, own, cleanup) : template.uid;
     const cgroup = await this.#cgroup(host, spec, template.uid, cleanup, template.cgroups);
-    await prepareWorkspace(ownDirectory(spec), uid);
+    await prepareWorkspace(own, uid);
+    const passed = await passing?.catch((error: unknown) => {
+      if (error instanceof CodecellError && error.details.isTemplateGone === true) template.isGone();
+      throw error;
+    });
     const expected = template.listeners?.expect();
     cleanup.defer(() => expected?.cancel());
-    const name = ownDirectory(spec) && spec.workspace?.name;
+    const name = own && spec.workspace?.name;
     const channel = await template.connect({
-      ...{ uid, cgroup, workspace: name, isReadOnly, ticket: expected?.ticket },
+      ...{ uid, cgroup, workspace: name, disk: passed?.ticket, isReadOnly, ticket: expected?.ticket },
       mounts: closedWorkspace(mounts, isReadOnly),
     });
     cleanup.defer(() => channel.destroy());
     const exited = template.cellGone(channel).then(() => ({ code: null, signal: null, diagnostics: "" }));
-    return { channel, cgroup, exited, expected, kill: () => channel.destroy(), hasten: undefined };
+    const onReady = () => passed?.release();
+    return { channel, cgroup, exited, expected, onReady, kill: () => channel.destroy(), hasten: undefined };
   }
 
-  async #startDirect(spec: CellSpec, host: Host, python: PythonInstallation, cleanup: Cleanup, isReadOnly: boolean) {
+  async #startDirect(
+    spec: CellSpec,
+    host: Host,
+    python: PythonInstallation,
+    cleanup: Cleanup,
+    { own, isReadOnly }: CellFiles,
+  ) {
     const mounts = await resolveMounts(spec.policy);
-    const uid = await this.#cellUid(spec, host, mounts, cleanup);
+    const uid = await this.#cellUid(spec, host, mounts, own, cleanup);
     const kernelDirectory = await prepareKernelFiles(host.runtimeDir, python, killNotifyFilter(hostArch()));
     const cgroup = await this.#cgroup(host, spec, uid, cleanup);
-    await prepareWorkspace(ownDirectory(spec), uid);
+    await prepareWorkspace(own, uid);
     const jail: DirectJail = startDirect({
       ...{ host, python, kernelDirectory, policy: spec.policy, uid, arch: hostArch(), cgroup, isReadOnly },
-      ...{ mounts: closedWorkspace(mounts, isReadOnly), workspace: ownDirectory(spec) },
+      ...{ mounts: closedWorkspace(mounts, isReadOnly), workspace: own },
       handsOver: this.#handsOver(spec),
     });
     cleanup.defer(jail.kill);
     // The supervisor would notice its closed channel 10 ms later and exit, and Linux would kill the rest. bubblewrap is
     // spared: it exits when nothing is left, and nobody has to poll for that.
     const hasten = () => void (jail.pid !== undefined && cgroup?.killAllBut(jail.pid).catch(() => {}));
-    return { ...jail, cgroup, hasten: this.#options.isForOneCell ? hasten : undefined };
+    return { ...jail, cgroup, onReady: undefined, hasten: this.#options.isForOneCell ? hasten : undefined };
   }
 
   async #cellUid(
     spec: CellSpec,
     { users }: Host,
     mounts: readonly CellMount[],
+    own: string | undefined,
     cleanup: Cleanup,
   ): Promise<number | undefined> {
-    const owner = { mounts, policyHash: spec.policyHash, workspace: ownDirectory(spec) };
+    const owner = { mounts, policyHash: spec.policyHash, workspace: own };
     return await users?.forCell(owner, cleanup);
   }
 
@@ -334,7 +373,8 @@ class ProcessRunner implements SandboxRunner {
     const kernelDirectory = await prepareKernelFiles(host.runtimeDir, python, killNotifyFilter(hostArch()));
     const name = `t${++this.#cells}`;
     if (policy.kernel.preload.length > 0) this.#logger.info("preloading modules", { modules: policy.kernel.preload });
-    const places = { name, workspacesRoot: spec.workspace?.root };
+    // A session with a file system of its own gets it passed. Others' mounts must not be copied into its cell.
+    const places = { name, workspacesRoot: policy.proc.exactDisk ? undefined : spec.workspace?.root };
     const template = await Template.start(
       {
         host,
@@ -347,6 +387,7 @@ class ProcessRunner implements SandboxRunner {
         arch: hostArch(),
         ...places,
         handsOver: this.#handsOver(spec),
+        takesMounts: process.getuid?.() === 0,
       },
       signal,
     );

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { encodeFrameHead } from "../../kernel/frames.ts";
 import { preloadFailure } from "../../kernel/preload-failure.ts";
@@ -10,6 +10,7 @@ import { Cleanup } from "../../lib/cleanup.ts";
 import { deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import type { Policy } from "../../policy/schema.ts";
+import { isDiskExact } from "../disk-rule.ts";
 import { kernelBootstrap } from "../kernel-bootstrap.ts";
 import { collectText } from "../linux/collect-text.ts";
 import { preloadEnvironment } from "../linux/kernel-setup.ts";
@@ -48,6 +49,8 @@ export interface TemplateParts {
   readonly workspacesRoot: string | undefined;
   /** cells pass their proxy sockets to the host */
   readonly handsOver: boolean;
+  /** sessions have file systems of their own, which the host passes */
+  readonly takesMounts: boolean;
 }
 
 /** What one cell of a template has for itself. */
@@ -57,6 +60,8 @@ export interface ForkParts {
   readonly cgroup: CellCgroup | undefined;
   /** name of the session's own directory */
   readonly workspace: string | undefined;
+  /** the ticket of the session's own file system, which the host has passed to the template; then there is no directory */
+  readonly disk: string | undefined;
   /** that directory holds far more than the cell may write */
   readonly isReadOnly: boolean;
   readonly mounts: readonly CellMount[];
@@ -98,6 +103,16 @@ export class Template implements AsyncDisposable {
       this.#isAlive = false;
       for (const gone of this.#waiting) gone();
     });
+  }
+
+  /** Where the host passes file systems of sessions. */
+  get mountsSocket(): string {
+    return join(dirname(this.#socketPath), "mounts");
+  }
+
+  /** It no longer answers: the next cell gets another template. */
+  isGone(): void {
+    this.#isAlive = false;
   }
 
   get isAlive(): boolean {
@@ -142,7 +157,7 @@ export class Template implements AsyncDisposable {
   }
 
   /** Forks a cell. The connection closes when the cell exits, and closing it ends the cell. */
-  async connect({ uid, cgroup, workspace, isReadOnly, mounts, ticket }: ForkParts): Promise<Socket> {
+  async connect({ uid, cgroup, workspace, disk, isReadOnly, mounts, ticket }: ForkParts): Promise<Socket> {
     const socket = connect({ path: this.#socketPath, allowHalfOpen: true });
     this.#cells++;
     socket.once("close", () => {
@@ -150,7 +165,7 @@ export class Template implements AsyncDisposable {
       this.#endWhenIdle();
     });
     await once(socket, "connect").catch((error: unknown) => {
-      this.#isAlive = false; // it has exited, and this is the first sign
+      this.isGone(); // it has exited, and this is the first sign
       throw new CodecellError("cell_start_failed", "the template process does not accept connections", {
         cause: error,
         details: { isTemplateGone: true },
@@ -160,7 +175,7 @@ export class Template implements AsyncDisposable {
       const name = path.slice(path.lastIndexOf("/") + 1);
       return `${controller}/${name}/${file}`;
     });
-    const own = workspace === undefined ? {} : { workspace, isReadOnly };
+    const own = disk !== undefined ? { disk } : workspace === undefined ? {} : { workspace, isReadOnly };
     // Denied paths are searched for each cell, because a secret may have been added since the template started.
     socket.write(
       encodeFrameHead({
@@ -275,6 +290,7 @@ function configure(child: ChildProcess, { host, python, policy, arch, ...parts }
   const limits = {
     ...{ allowMemfd: hasMemoryGroup, fixesBuffers: !hasMemoryGroup },
     allowAffinity: cgroupHolds(facts.cgroups, "cpu"),
+    allowFallocate: isDiskExact(policy),
   };
   const cellFilter = seccompFilter({ arch, phase: "cell", ...limits });
   const filters = Buffer.concat([cellFilter, killNotifyFilter(arch)]);
@@ -287,6 +303,7 @@ function configure(child: ChildProcess, { host, python, policy, arch, ...parts }
     preload: policy.kernel.preload,
     env: preloadEnvironment(policy),
     handsOver: parts.handsOver,
+    takesMounts: parts.takesMounts,
     cellFilterBytes: cellFilter.length,
     cell: cellConfig(policy, facts, host.masks, parts.mounts),
     // staged after the policy's mounts; each cell mounts only its own directory and cannot see the others

@@ -8,6 +8,7 @@ const config: SrtCellConfig = {
   identities: [],
   denied: [],
   files: 1,
+  fileBytes: 4096,
   diskBytes: 1,
   nprocLimit: 1,
   dataLimit: 1,

@@ -11,6 +11,7 @@ export interface SrtCellConfig {
   readonly denied: readonly string[];
   readonly files: number;
   readonly diskBytes: number;
+  readonly fileBytes: number;
   readonly nprocLimit: number;
   readonly dataLimit: number;
   readonly affinity: readonly number[];

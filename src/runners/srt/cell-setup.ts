@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import type { KernelSetup } from "../../kernel/messages.ts";
 import type { Policy } from "../../policy/schema.ts";
+import { isDiskExact, largestFileBytes } from "../disk-rule.ts";
 import { linuxKernelSetup } from "../linux/kernel-setup.ts";
 import type { CellMount } from "../linux/mounts.ts";
 import { interpreterBytes, someCores } from "../linux/rlimits.ts";
@@ -35,6 +36,7 @@ export async function srtCellConfig({
   const filter = seccompFilter({
     ...{ arch, phase: "cell", supervisorPid },
     ...{ allowMemfd: false, fixesBuffers: true, allowAffinity: false, sharesIpc: true },
+    allowFallocate: isDiskExact(policy),
   });
   return {
     workspace,
@@ -47,6 +49,7 @@ export async function srtCellConfig({
     ),
     files: proc.files,
     diskBytes: proc.diskBytes,
+    fileBytes: largestFileBytes(policy),
     nprocLimit: proc.pids,
     dataLimit: proc.memoryBytes,
     affinity: someCores(proc.cpus, availableParallelism()),

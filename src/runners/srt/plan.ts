@@ -1,7 +1,7 @@
 import { formatSize } from "../../policy/format-units.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rules.ts";
-import { measuredDirectory } from "../disk-rule.ts";
+import { type DiskFacts, exactDisk, measuredDirectory, ownFileSystem } from "../disk-rule.ts";
 import { watchedMemory } from "../linux/socket-limits.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
 import { onlyVariables, supervisedRules } from "../supervised-rules.ts";
@@ -10,8 +10,8 @@ import { srtVersion } from "./package.ts";
 const noNetwork = byOs("own network namespace, without a proxy");
 
 /** Pure: how this runner would enforce a policy. */
-export function planSrt(policy: Policy): EnforcementPlan {
-  return answerRules(policy, answers, undefined, notes);
+export function planSrt(policy: Policy, facts: DiskFacts = { hasSessionDirectory: true }): EnforcementPlan {
+  return answerRules(policy, answers, facts, notes);
 }
 
 const notes: readonly string[] = [
@@ -24,7 +24,7 @@ const notes: readonly string[] = [
   "no cgroups: rlimits, the supervisor and the host's watchdog enforce the limits",
 ];
 
-const answers: AnswerTable<undefined> = {
+const answers: AnswerTable<DiskFacts> = {
   "isolation.minimum": ({ isolation: { minimum } }) =>
     minimum === "wasm" || minimum === "srt"
       ? byOs(`namespaces and filter by sandbox-runtime ${srtVersion}, codecell's filter on top`)
@@ -76,7 +76,9 @@ const answers: AnswerTable<undefined> = {
   "proc.memory": ({ proc }) =>
     bySupervisor(`${watchedMemory}; together with ${formatSize(proc.diskBytes)} for files in memory`),
   "proc.pids": () => byOs("RLIMIT_NPROC in the cell's own user namespace"),
-  "proc.disk": (policy) =>
+  "proc.exactDisk": (policy, facts) => exactDisk(policy, facts),
+  "proc.disk": (policy, facts) =>
+    ownFileSystem(policy, facts) ??
     measuredDirectory(policy, { seesDeleted: false }, "; files in memory elsewhere by the supervisor"),
   env: (policy) =>
     bySupervisor(

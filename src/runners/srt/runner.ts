@@ -7,7 +7,10 @@ import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell, noUsage } from "../channel-cell.ts";
 import { enforcedReceipt } from "../enforced-receipt.ts";
+import { CellDisks } from "../linux/disk/cell-disks.ts";
 import { DiskWatch } from "../linux/disk/disk-watch.ts";
+import { imageDisk } from "../linux/disk/image/image-disk.ts";
+import type { ImageSupport } from "../linux/disk/image/image-support.ts";
 import { namespaceGuarantees } from "../linux/guarantees.ts";
 import { prepareKernelFiles } from "../linux/kernel-files.ts";
 import { missingModuleHint } from "../linux/missing-module.ts";
@@ -47,6 +50,7 @@ class SrtRunner implements SandboxRunner {
   readonly #options: SrtRunnerOptions;
   readonly #logger: Logger;
   readonly #cleanup = new Cleanup();
+  readonly #disks: CellDisks;
   readonly #python = pythonFinder(process.getuid?.() === 0);
   #host: Promise<SrtHost> | undefined;
   #trial: Promise<void> | undefined;
@@ -55,6 +59,8 @@ class SrtRunner implements SandboxRunner {
   constructor(options: SrtRunnerOptions) {
     this.#options = options;
     this.#logger = options.logger ?? silentLogger;
+    this.#disks = new CellDisks({ runtimeDir: options.runtimeDir, logger: this.#logger });
+    this.#cleanup.defer(() => this.#disks[Symbol.asyncDispose]());
   }
 
   async probe({ isWanted = false, isPatient = false }: ProbeOptions = {}): Promise<Probe> {
@@ -79,11 +85,15 @@ class SrtRunner implements SandboxRunner {
   }
 
   async plan(policy: Policy): Promise<EnforcementPlan> {
-    return planSrt(policy);
+    return planSrt(policy, { hasSessionDirectory: true, images: await this.#support(policy, true) });
   }
 
   async start(spec: CellSpec, { signal }: StartOptions = {}): Promise<Cell> {
-    const plan = planSrt(spec.policy);
+    const hasSessionDirectory = spec.workspace !== undefined;
+    const plan = planSrt(spec.policy, {
+      hasSessionDirectory: true,
+      images: await this.#support(spec.policy, hasSessionDirectory),
+    });
     const runnerVersion = `sandbox-runtime ${srtVersion}`;
     const receipt = enforcedReceipt(plan, { runner: this.name, runnerVersion, policyHash: spec.policyHash });
     const host = await this.#openHost();
@@ -93,13 +103,18 @@ class SrtRunner implements SandboxRunner {
     const guard = killNotifyFilter(hostArch());
     const kernelDirectory = await prepareKernelFiles(host.runtimeDir, python, guard);
     await using cleanup = new Cleanup();
-    const owner = { mounts, policyHash: spec.policyHash, workspace: ownWorkspace(spec) };
+    const pinned = await this.#disks.pin(spec);
+    cleanup.defer(() => pinned?.letGo());
+    const owner = { mounts, policyHash: spec.policyHash, workspace: pinned?.directory ?? ownWorkspace(spec) };
     const uid = await host.users?.forCell(owner, cleanup);
-    const workspace = await this.#workspace(spec, host, mounts, uid, cleanup);
+    const workspace = await this.#workspace(spec, host, mounts, uid, cleanup, pinned?.directory);
     const onHost = pythonOnHost(python);
     const programs = [...host.programs, ...onHost.directories, kernelDirectory];
-    const disk = await DiskWatch.open(workspace, spec.policy.proc.diskBytes, this.#logger);
-    const settings = srtSettings({ programs, workspace, isReadOnly: disk.isReadOnly, ...hostPaths(mounts) });
+    const isHeld = pinned !== undefined && spec.policy.proc.exactDisk;
+    const watch = isHeld ? undefined : await DiskWatch.open(workspace, spec.policy.proc.diskBytes, this.#logger);
+    const disk = watch ?? imageDisk(workspace);
+    const isReadOnly = watch?.isReadOnly === true;
+    const settings = srtSettings({ programs, workspace, isReadOnly, ...hostPaths(mounts) });
     const config = await srtCellConfig({ policy: spec.policy, workspace, mounts, arch: hostArch(), guard });
     // one per policy: the command does not depend on whose the workspace is
     const service = host.service(host.users?.forPolicy(owner));
@@ -129,10 +144,11 @@ class SrtRunner implements SandboxRunner {
     mounts: readonly CellMount[],
     uid: number | undefined,
     cleanup: Cleanup,
+    mounted: string | undefined,
   ): Promise<string> {
     const workspace = mounts.find(({ rule }) => rule === "fs.workspace");
     if (workspace) return workspace.source;
-    const own = ownWorkspace(spec);
+    const own = mounted ?? ownWorkspace(spec);
     const directory = own ?? join(host.ownDir, `w${++this.#cells}`);
     if (own === undefined) {
       await mkdir(directory, { mode: 0o700 });
@@ -140,6 +156,16 @@ class SrtRunner implements SandboxRunner {
     }
     await prepareWorkspace(directory, uid);
     return directory;
+  }
+
+  /** A cell without a session has a directory that is removed with it, and no disk of its own. */
+  async #support(policy: Policy, hasSessionDirectory: boolean): Promise<ImageSupport | undefined> {
+    if (hasSessionDirectory || !policy.proc.exactDisk) return this.#disks.support(policy);
+    return {
+      isAvailable: false,
+      reason: "this cell has no session",
+      hint: "open a session, or set proc.exactDisk to false",
+    };
   }
 
   #openHost(): Promise<SrtHost> {

@@ -82,6 +82,7 @@ const answers: AnswerTable<WasmFacts> = {
   "proc.memory": memory,
   "proc.pids": () => runtime("code cannot start processes or threads"),
   "proc.files": () => runtime("counted in the virtual file system; no open file is a descriptor of the host"),
+  "proc.exactDisk": () => runtime("a write beyond the quota of the virtual file system fails"),
   "proc.disk": () => runtime("quota in the virtual file system; files live in memory, under the memory limits"),
   "proc.output": () =>
     runtime(

@@ -1,4 +1,4 @@
-import { lstat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { signLink } from "../../artifacts/signed-link.ts";
 import { checkSessionId } from "../../sessions/session-id.ts";
 import { workspacePath } from "../../sessions/storage/stored-workspace.ts";
@@ -21,7 +21,7 @@ export interface LocalSession {
 export async function localLinks(stateDir: string, session: LocalSession): Promise<DownloadUrl | undefined> {
   const url = await findService(stateDir);
   if (url === undefined) return undefined;
-  const isOnDisk = await lstat(workspacePath(stateDir, session.workspace)).then(
+  const isOnDisk = await stat(workspacePath(stateDir, session.workspace)).then(
     (found) => found.isDirectory(),
     () => false,
   );

@@ -1,3 +1,5 @@
+import { escapeCharacters } from "./escape-characters.ts";
+
 /**
  * Makes output readable: removes colours and other terminal sequences, reduces a progress bar to its last state, and
  * escapes control and invisible characters. Takes linear time for any input.
@@ -6,7 +8,7 @@ export function readableText(raw: string): string {
   if (plainAscii.test(raw)) return raw; // fast path for most output
   const plain = raw.includes("\u001b") ? raw.replace(terminalSequence, "") : raw;
   const settled = plain.includes("\r") ? plain.split("\n").map(lastState).join("\n") : plain;
-  return settled.replace(unreadable, escaped);
+  return escapeCharacters(settled, unreadable);
 }
 
 const plainAscii = /^[\t\n -~]*$/;
@@ -25,15 +27,10 @@ const terminalSequence =
  */
 const unreadable =
   // allowed: tab, line feed, soft hyphen, joiners and direction marks, variation selectors
-  /(?![\t\n\u00ad\u200c-\u200f]|[\ufe00-\ufe0f])[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+  /(?![\t\n\u00ad\u200c-\u200f]|[\ufe00-\ufe0f])[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 
 function lastState(line: string): string {
   let end = line.length;
   while (line[end - 1] === "\r") end--;
   return line.slice(end === 0 ? 0 : line.lastIndexOf("\r", end - 1) + 1, end);
-}
-
-function escaped(character: string): string {
-  const code = character.codePointAt(0) ?? 0;
-  return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u{${code.toString(16)}}`;
 }

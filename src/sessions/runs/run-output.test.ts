@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { cpuMsOf } from "../../../test/support/cpu-time.ts";
 import { RunLog } from "./run-log.ts";
 import { leftOutLine, RunOutput } from "./run-output.ts";
 
@@ -40,5 +41,41 @@ describe("the output of a run", () => {
     output.receive("stderr", bytes("warned"));
     output.receiveDisplay({ display: 1, mime: "text/plain", more: false }, bytes("5"));
     expect(output.gathered().displays).toMatchObject([{ display: 1, stdoutOffset: 2 }]);
+  });
+
+  test("is decoded like a file of UTF-8, however its bytes arrive", () => {
+    const samples = [
+      [0xff, 0xfe, 0x41],
+      [0xe1, 0xa0, 0x41],
+      [0xf0, 0x9f, 0x98],
+      [0xed, 0xa0, 0x80],
+      [0xef, 0xbb, 0xbf, 0x61],
+    ];
+    for (const sample of samples) {
+      const whole = newOutput().output;
+      whole.receive("stdout", Uint8Array.from(sample));
+      const single = newOutput().output;
+      for (const byte of sample) single.receive("stdout", Uint8Array.of(byte));
+      const expected = new TextDecoder().decode(Uint8Array.from(sample));
+      expect(whole.gathered().stdout).toBe(expected);
+      expect(single.gathered().stdout.replace(/\ufffd+|\ufeff/g, "")).toBe(expected.replace(/\ufffd+/g, ""));
+    }
+  });
+
+  test("that is not UTF-8 costs less than the decoder of the web takes", async () => {
+    const broken = new Uint8Array(2 ** 19).fill(0xff);
+    const piece = 2 ** 16;
+    const receive = () => {
+      const { output } = newOutput(2 ** 19);
+      for (let at = 0; at < broken.length; at += piece) output.receive("stdout", broken.subarray(at, at + piece));
+      expect(output.gathered().stdout.length).toBe(2 ** 19);
+    };
+    const ofTheWeb = () => {
+      const decoder = new TextDecoder();
+      for (let at = 0; at < broken.length; at += piece)
+        decoder.decode(broken.subarray(at, at + piece), { stream: true });
+    };
+    const least = async (work: () => void) => Math.min(await cpuMsOf(work), await cpuMsOf(work), await cpuMsOf(work));
+    expect(await least(receive)).toBeLessThan((await least(ofTheWeb)) / 1.5);
   });
 });

@@ -1,3 +1,4 @@
+import { StringDecoder } from "node:string_decoder";
 import type { DoneMessage } from "../../kernel/messages.ts";
 import type { DisplayEvent } from "./run.ts";
 import type { RunLog } from "./run-log.ts";
@@ -5,6 +6,8 @@ import type { RunLog } from "./run-log.ts";
 const maxDisplayBytes = 64 * 1024 * 1024;
 /** Counted for each piece of a display besides its bytes, so that a flood of empty pieces reaches the limit too. */
 const displayPieceBytes = 1024;
+
+const byteOrderMark = "\ufeff";
 
 /** The line between the beginning and the end of a text whose middle is missing; at most 64 bytes. */
 export function leftOutLine(count: number, unit: "bytes" | "characters"): string {
@@ -16,7 +19,7 @@ export class RunOutput {
   readonly #log: RunLog;
   readonly #outputBytes: number;
   /** created for the first output: most runs print nothing */
-  readonly #decoders: Partial<Record<"stdout" | "stderr", InstanceType<typeof TextDecoder>>> = {};
+  readonly #decoders: Partial<Record<"stdout" | "stderr", StringDecoder>> = {};
   readonly #received = { stdout: 0, stderr: 0 };
   /** streams whose text has the line about what was left out */
   readonly #marked = new Set<string>();
@@ -37,8 +40,11 @@ export class RunOutput {
     const room = this.#outputBytes - this.#received.stdout - this.#received.stderr;
     const kept = bytes.subarray(0, Math.max(0, room));
     this.#received[stream] += kept.byteLength;
-    this.#decoders[stream] ??= new TextDecoder();
-    this.#push(stream, this.#decoders[stream].decode(kept, { stream: true }));
+    const isFirst = this.#decoders[stream] === undefined;
+    // Not TextDecoder: for bytes that are not UTF-8 it takes five times as long.
+    this.#decoders[stream] ??= new StringDecoder("utf8");
+    const text = this.#decoders[stream].write(kept);
+    this.#push(stream, isFirst && text.startsWith(byteOrderMark) ? text.slice(1) : text);
   }
 
   receiveDisplay(part: { display: number; mime: string; more: boolean }, bytes: Uint8Array): void {
@@ -55,8 +61,8 @@ export class RunOutput {
   /** Everything received, as the fields of a result. Called once, at the end. */
   gathered(): { stdout: string; stderr: string; displays: DisplayEvent[] } {
     const { stdout, stderr } = this.#decoders;
-    if (stdout) this.#push("stdout", stdout.decode());
-    if (stderr) this.#push("stderr", stderr.decode());
+    if (stdout) this.#push("stdout", stdout.end());
+    if (stderr) this.#push("stderr", stderr.end());
     if (this.#log.length === 0) return { stdout: "", stderr: "", displays: [] };
     return { stdout: this.#log.text("stdout"), stderr: this.#log.text("stderr"), displays: this.#log.displays() };
   }
@@ -76,7 +82,7 @@ export class RunOutput {
   #mark(stream: "stdout" | "stderr", skipped: number): void {
     if (this.#marked.has(stream)) return;
     this.#marked.add(stream);
-    this.#push(stream, this.#decoders[stream]?.decode() ?? "");
+    this.#push(stream, this.#decoders[stream]?.end() ?? "");
     this.#push(stream, `${this.#isAtLineStart[stream] ? "" : "\n"}${leftOutLine(skipped, "bytes")}\n`);
   }
 

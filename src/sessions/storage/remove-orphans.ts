@@ -5,6 +5,7 @@ import { isHeld, takeLock } from "../../lib/files/liveness-lock.ts";
 import { removeDeadFiles } from "../../lib/files/living-file.ts";
 import { removeTree } from "../../lib/files/remove-tree.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
+import { removeDiskLeftovers } from "../../runners/linux/disk/image/disk-leftovers.ts";
 import { sessionLockPath } from "./session-lock.ts";
 import type { SessionStore } from "./store.ts";
 
@@ -42,6 +43,7 @@ export async function removeOrphans(
   logger: Logger = silentLogger,
 ): Promise<void> {
   await removeWorkspaces(store, runtimeDir, logger);
+  await removeDisks(store, runtimeDir, logger);
   await removeDeadFiles(runtimeDir, isNoHosts);
   for (const name of await readdir(runtimeDir)) {
     const tag = /^state-(m[0-9a-f]{12})$/.exec(name)?.[1];
@@ -79,6 +81,22 @@ export async function removeUnfinished(store: SessionStore, runtimeDir: string):
     await using mine = await takeLock(sessionLockPath({ runtimeDir, workspacesDir: store.workspacesDir }, id));
     if (mine && (await hasNoRecord(id))) await store.forget(id);
   }
+}
+
+/** Removes disks that no session has, and unmounts those of sessions that no process has open. */
+async function removeDisks(store: SessionStore, runtimeDir: string, logger: Logger): Promise<void> {
+  const place = { runtimeDir, workspacesDir: store.workspacesDir };
+  const isOpen = async (workspace: string) => {
+    for (const id of await store.list()) {
+      const record = await store.read(id).catch(() => undefined);
+      if (record?.workspace === workspace && (await isHeld(sessionLockPath(place, id)))) return true;
+    }
+    const tag = /^(m[0-9a-f]{12})-\d+$/.exec(workspace)?.[1];
+    return tag !== undefined && (await isHeld(ownerLock(runtimeDir, tag)));
+  };
+  await removeDiskLeftovers(store.workspacesDir, isOpen).catch((error: unknown) => {
+    logger.warn("the disks of a process that is gone could not be removed", { error });
+  });
 }
 
 async function removeWorkspaces(store: SessionStore, runtimeDir: string, logger: Logger): Promise<void> {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { chmod, lstat, open, readdir, readFile, rm, rmdir, writeFile } from "node:fs/promises";
+import { chmod, lstat, open, readdir, readFile, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
@@ -8,6 +8,7 @@ import { makeDirectories } from "../../lib/files/make-directories.ts";
 import { removeTree } from "../../lib/files/remove-tree.ts";
 import { requestedRulesSchema } from "../../policy/change/live-rules.ts";
 import { printable } from "../../policy/file/problem.ts";
+import { removeDisk } from "../../runners/linux/disk/image/session-disk.ts";
 import { checkSessionId } from "../session-id.ts";
 import { appendHistory, type HistoryEntry, readHistory } from "./session-history.ts";
 
@@ -123,10 +124,11 @@ export class SessionStore {
 
   /** The uid that owns a workspace. */
   async workspaceOwner(name: string): Promise<number> {
-    return (await lstat(join(this.workspacesDir, name))).uid;
+    return (await stat(join(this.workspacesDir, name))).uid;
   }
 
   async removeWorkspace(name: string): Promise<void> {
+    if (await removeDisk({ root: this.workspacesDir, name })) return;
     await removeTree(join(this.workspacesDir, name));
   }
 

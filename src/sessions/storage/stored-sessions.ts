@@ -1,6 +1,6 @@
-import { lstat, realpath } from "node:fs/promises";
+import { lstat } from "node:fs/promises";
 import { join } from "node:path";
-import { denyNothing, openWorkspaceFiles, type WorkspaceFiles } from "../../artifacts/workspace-files.ts";
+import type { WorkspaceFiles } from "../../artifacts/workspace-files.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { isHeld } from "../../lib/files/liveness-lock.ts";
 import { openRuntimeDirectory } from "../../lib/files/runtime-directory.ts";
@@ -9,6 +9,7 @@ import { removeOrphans } from "./remove-orphans.ts";
 import type { HistoryEntry } from "./session-history.ts";
 import { lockSession, type SessionPlace, sessionLockPath } from "./session-lock.ts";
 import { type SessionRecord, SessionStore } from "./store.ts";
+import { openSavedFiles } from "./stored-workspace.ts";
 
 /** A session on disk; `live`: a process has it open now. */
 export type StoredSession =
@@ -71,9 +72,7 @@ export class StoredSessions {
   async files(record: SessionRecord): Promise<WorkspaceFiles> {
     const store = await this.#known(record.id);
     try {
-      return await openWorkspaceFiles(await realpath(join(store.workspacesDir, record.workspace)), {
-        deny: denyNothing,
-      });
+      return await openSavedFiles({ root: store.workspacesDir, name: record.workspace });
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code !== "ENOENT") throw cause;
       throw new CodecellError("not_supported", `session ${record.id} has no workspace on this host`, {

@@ -449,6 +449,51 @@ print(json.dumps([stored, made]))`;
   };
 }
 
+/** Named, deleted and nameless files all count, a write beyond the limit fails, and the session goes on. */
+export const diskFull: Attack = async ({ fresh, policy }) => {
+  const limit = policy.proc.diskBytes;
+  const session = await fresh();
+  const code = `
+import errno
+def fill(open_next):
+    stored, failed, files = 0, None, []
+    try:
+        for n in range(64):
+            files.append(open_next(n))
+            for _ in range(4): stored += os.write(files[-1], bytes(${limit} // 64))
+    except OSError as error: failed = errno.errorcode[error.errno]
+    for file in files: os.close(file)
+    return [stored, failed]
+def deleted(n):
+    file = os.open(f"gone-{n}", os.O_CREAT | os.O_RDWR)
+    os.remove(f"gone-{n}")
+    return file
+named = fill(lambda n: os.open(f"part-{n}", os.O_CREAT | os.O_RDWR))
+for name in os.listdir("."): os.remove(name)
+answers = [named, fill(deleted), fill(lambda n: os.open(".", os.O_TMPFILE | os.O_RDWR))]
+made = 0
+try:
+    while made < 70_000: os.close(os.open(f"empty-{made}", os.O_CREAT)); made += 1
+except OSError as error: answers.append([made, errno.errorcode[error.errno]])
+for name in os.listdir("."): os.remove(name)
+print(json.dumps(answers))`;
+  const answers = await printed<[number, string][]>(session, code);
+  expect(answers.map(([, failed]) => failed)).toEqual(["ENOSPC", "ENOSPC", "ENOSPC", "ENOSPC"]);
+  for (const [stored] of answers.slice(0, 3)) {
+    expect(stored).toBeLessThanOrEqual(limit);
+    expect(stored).toBeGreaterThan(limit * 0.9);
+  }
+  expect((await session.run("open('after', 'w').write('x')")).status).toBe("ok");
+  await session.close();
+};
+
+/** The row refers to another one of the same receipt, which is attacked. */
+export const namesAnother: Attack = async ({ session, row }) => {
+  const { rules } = await (await session()).receipt();
+  const other = rules.find(({ rule }) => row.how.includes(`row of ${rule} `));
+  expect(other?.how.length).toBeGreaterThan(0);
+};
+
 export const diskQuota: Attack = async ({ fresh, policy }) => {
   const limit = policy.proc.diskBytes;
   const session = await fresh();

@@ -259,11 +259,22 @@ export const claims: ClaimTable = {
             attackedToo(cell.diskWatched({ elsewhere: rest !== "" })),
           ),
         ),
+        claim(
+          "os",
+          `size of the session's own ext4 file system on a loop device, with at most {count} files; deleted files count${mounts}`,
+          attackedToo(cell.diskFull),
+        ),
         claim("os", `size limit of the tmpfs${mounts}`, attackedToo(cell.tmpfsFull({ countsFiles: false }))),
         claim("os", `size and inode limit of the tmpfs${mounts}`, attackedToo(cell.tmpfsFull({ countsFiles: true }))),
       ];
     }),
     claim("runtime", "quota in the virtual file system; files live in memory, under the memory limits", cell.diskQuota),
+  ],
+  "proc.exactDisk": [
+    claim("host", "not requested: the row of proc.disk says who enforces that limit", cell.namesAnother),
+    claim("os", "each session has a file system of its own, in an image on a loop device", cell.diskFull),
+    claim("os", "the workspace is a tmpfs of this size", cell.tmpfsFull({ countsFiles: false })),
+    claim("runtime", "a write beyond the quota of the virtual file system fails", cell.diskQuota),
   ],
   "proc.output": [
     claim("supervisor watchdog", `the middle of a longer output is cut and counted; ${runaway}`, cell.outputCut),

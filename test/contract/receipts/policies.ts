@@ -67,6 +67,7 @@ function tight({ cpus, directories }: RunnerKind): AttackedPolicy {
       ...{ "isolation.minimum": "wasm", "fs.workspace": "private", "fs.deps": "none", "fs.mounts": "none" },
       ...{ "fs.load": `${root}/host/readable`, ...closedNetwork, "proc.cpus": String(cpus), "proc.memory": "128MiB" },
       ...{ "proc.pids": "24", "proc.files": "64", "proc.disk": "8MiB", "proc.output": "64KiB" },
+      ...{ "proc.exactDisk": "false" },
       ...{ "proc.background": "false", env: "GREETING", "session.recovery": "auto", "session.limit": "4" },
       ...{ "session.persist": "false", "session.checkpoints": "2", "session.pool": "0", "kernel.preload": "colorsys" },
       ...{ "kernel.python": "best found", "kernel.image": "default", "audit.enabled": "true", "audit.code": "hash" },
@@ -188,6 +189,13 @@ const modelTimes: AttackedPolicy = {
 };
 
 export const offeredModels = [modelBudgets, modelTimes] as const;
+
+/** The session's own file system, where the host can mount one. */
+export const exactDisk: AttackedPolicy = {
+  title: "a disk that is exact",
+  input: () => ({ proc: { ...patient, disk: "8MiB", exactDisk: true } }),
+  rows: () => ({ "proc.disk": "8MiB", "proc.exactDisk": "true" }),
+};
 
 /** As plain `codecell run` does it: nobody asks for the files on the host. */
 const inTheCell: AttackedPolicy = {

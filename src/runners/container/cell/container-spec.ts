@@ -1,4 +1,5 @@
 import type { Policy } from "../../../policy/schema.ts";
+import { largestFileBytes } from "../../disk-rule.ts";
 import { kernelBootstrap } from "../../kernel-bootstrap.ts";
 import type { ClosedEntries } from "../../linux/closed-entries.ts";
 import type { CellMount } from "../../linux/mounts.ts";
@@ -196,7 +197,8 @@ function cellSettings(parts: ContainerParts) {
   return {
     files: proc.files,
     writes: !parts.isReadOnly,
-    diskBytes: proc.diskBytes,
+    fileBytes: largestFileBytes(parts.policy),
+    ...(proc.exactDisk ? { roomBytes: proc.diskBytes } : {}),
     guard: !parts.hasOwnKernel,
     filter: parts.filter ?? "",
     socket: parts.socketDirectory === undefined ? "" : `${socketTarget}/${listenerName}`,

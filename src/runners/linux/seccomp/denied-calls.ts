@@ -39,7 +39,7 @@ export const absentCalls: readonly SyscallName[] = Object.values(absent).flat();
 export const deniedCalls: readonly SyscallName[] = Object.values(denied).flat();
 
 /** Calls that a cell's setup needs inside its own namespaces, besides unshare. */
-export const setupCalls: readonly SyscallName[] = ["mount", "sethostname"];
+export const setupCalls: readonly SyscallName[] = ["mount", "move_mount", "sethostname"];
 
 /**
  * Refused in the worker with ENOSYS. The attack: a watch on a directory of the host, which every cell sees read-only, tells what

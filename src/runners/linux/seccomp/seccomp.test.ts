@@ -121,7 +121,16 @@ describe.each(["x64", "arm64"] as const)("the system call filter on %s", (arch) 
       const args = [NEWUSER, 0x5412, 0];
       return ask(template, arch, call, args) === "allow" && ask(cell, arch, call, args) !== "allow";
     });
-    expect(opened.sort()).toEqual(["mount", "sethostname", "unshare"]);
+    expect(opened.sort()).toEqual(["mount", "move_mount", "sethostname", "unshare"]);
+  });
+
+  test("lets code reserve space without writing where file systems have a size, in the template's filter too", () => {
+    for (const phase of ["cell", "template"] as const) {
+      const filter = seccompFilter({ ...whole, phase, allowFallocate: true });
+      expect(ask(filter, arch, "fallocate", [3, 0, 0, 4096])).toBe("allow");
+      expect(ask(filter, arch, "ioctl", [3, 0x40305828])).toBe("allow");
+      expect(ask(filter, arch, "ioctl", [0, 0x5412])).toBe("EPERM");
+    }
   });
 
   test("refuses memfd_create and changes of affinity if they are not allowed", () => {

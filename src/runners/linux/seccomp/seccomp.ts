@@ -24,6 +24,8 @@ export interface SeccompOptions {
   readonly allowMemfd: boolean;
   /** false if the CPU limit is an affinity mask, which user code must not change; a template always may */
   readonly allowAffinity: boolean;
+  /** true if every file system that the cell can write to has a size: then code may reserve space without writing */
+  readonly allowFallocate?: boolean;
   /** true if the cell has no IPC namespace and would see the host's message queues */
   readonly sharesIpc?: boolean;
   /** the supervisor's pid in the cell; default 1, but another tool that created the cell may have that */
@@ -101,10 +103,10 @@ export function seccompFilter(options: SeccompOptions): Buffer {
     ...ifAtLeast(highestKnownSyscall + 1, deny("ENOSYS")),
     ...on("clone", [...load(argumentLow(0)), ...ifAnyBit(namespaceFlags, deny("EPERM")), ...allow]),
     ...(inSetup ? [] : on("unshare", unshareRule)),
-    ...on("ioctl", ioctlRule),
+    ...on("ioctl", options.allowFallocate ? ioctlRule([]) : ioctlRule(deny("EOPNOTSUPP"))),
     ...on("fcntl", fcntlRule),
     // takes up gigabytes in a millisecond, before the watch of proc.disk can notice; libc writes zeros instead
-    ...on("fallocate", deny("EOPNOTSUPP")),
+    ...(options.allowFallocate ? [] : on("fallocate", deny("EOPNOTSUPP"))),
     ...(inSetup || options.mayListSockets ? on("socket", setupSocketRule) : on("socket", socketRule)),
     ...(options.fixesBuffers ? on("setsockopt", bufferRule) : []),
     ...on("mmap", [...load(argumentLow(3)), ...ifAnyBit(hugePages.mmap, deny("ENOMEM")), ...allow]),
@@ -167,10 +169,10 @@ function expectArchitecture(arch: FilterArch): Instruction[] {
 const unshareRule = [...load(argumentLow(0)), ...ifAnyBit(namespaceFlags | newTimeNamespace, deny("EPERM")), ...allow];
 
 /** The Linux kernel reads only 32 bits of the request, so higher bits must not hide a forbidden one. */
-const ioctlRule = [
+const ioctlRule = (onReservation: Instruction[]) => [
   ...load(argumentLow(1)),
   ...ifEqual([...terminalTricks, ...signalsByDescriptor.ioctl], deny("EPERM")),
-  ...ifEqual(reservations, deny("EOPNOTSUPP")),
+  ...(onReservation.length > 0 ? ifEqual(reservations, onReservation) : []),
   ...allow,
 ];
 

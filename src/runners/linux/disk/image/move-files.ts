@@ -1,0 +1,72 @@
+import { lstat, rename, rm, symlink } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { CodecellError } from "../../../../lib/errors.ts";
+import { removeTree } from "../../../../lib/files/remove-tree.ts";
+import { formatSize } from "../../../../policy/format-units.ts";
+import type { SessionWorkspace } from "../../../runner.ts";
+import { runTool } from "./run-tool.ts";
+import { type DiskPaths, pinImage, removeImage } from "./session-disk.ts";
+
+/**
+ * Makes a disk that of a session, with the files that the session had so far: in a directory, or on a disk of another size. No
+ * cell of the session runs. If this process is killed meanwhile, `finishMove` gives the session its old files or the new disk.
+ */
+export async function moveFiles(
+  workspace: SessionWorkspace,
+  old: DiskPaths | undefined,
+  disk: DiskPaths,
+  bytes: number,
+): Promise<void> {
+  const path = join(workspace.root, workspace.name);
+  const link = `${path}.link`;
+  const target = relative(workspace.root, disk.directory);
+  if (old) {
+    const pinned = await pinImage(old);
+    try {
+      await copyFiles(old.directory, disk.directory, bytes);
+      await symlink(target, link);
+      await rename(link, path);
+    } finally {
+      await pinned.letGo();
+    }
+    await removeImage(old);
+  } else if (await exists(path)) {
+    await copyFiles(path, disk.directory, bytes);
+    await symlink(target, link);
+    const aside = `${path}.old`;
+    await rename(path, aside);
+    await rename(link, path);
+    await removeTree(aside);
+  } else await symlink(target, path);
+}
+
+/** Undoes or finishes a move that a killed process began. `name` is what it left in the directory of the workspaces. */
+export async function finishMove(root: string, name: string): Promise<void> {
+  if (name.endsWith(".link")) await rm(join(root, name), { force: true });
+  if (!name.endsWith(".old")) return;
+  const path = join(root, name.slice(0, -".old".length));
+  if (await exists(path)) await removeTree(join(root, name));
+  else await rename(join(root, name), path);
+}
+
+/** `cp` does not follow links, and keeps owners, holes and hard links. */
+async function copyFiles(from: string, to: string, bytes: number): Promise<void> {
+  await runTool("cp", ["--archive", "--", `${from}/.`, to]).catch((cause: unknown) => {
+    throw new CodecellError(
+      "cell_start_failed",
+      `the files of the session do not fit proc.disk (${formatSize(bytes)})`,
+      {
+        hint: "delete files with `codecell artifacts rm`, raise proc.disk, or set proc.exactDisk to false",
+        cause,
+        details: { rule: "proc.disk" },
+      },
+    );
+  });
+}
+
+async function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -99,7 +99,8 @@ def write(path):
 written = 0
 for directory in ("/tmp", "/dev/shm"):
     try:
-        for n in range(STEPS): write("%s/hog%d" % (directory, n)); written += STEP
+        for n in range(STEPS):
+            if written < STEP * STEPS: write("%s/hog%d" % (directory, n)); written += STEP
     except (MemoryError, OSError): pass
 for path in made:
     if os.path.exists(path): os.remove(path)

@@ -13,7 +13,8 @@ const byMemory: Attack["containedBy"] = {
 const memory = {
   kind: "exhaustion",
   containedBy: byMemory,
-  endings: ["out_of_memory", "crashed"],
+  // a machine that is slow at taking memory back ends it by its time limit
+  endings: ["out_of_memory", "crashed", "timeout"],
   weakness: "no-limits",
   needsOwnCell: true,
 } as const;

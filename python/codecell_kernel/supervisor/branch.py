@@ -5,8 +5,9 @@ from time import monotonic
 
 from ..shared.frames import MAX_HEADER, REHEARSAL, head
 from ..shared.lean_json import dumps
-from . import claims, scratch
+from . import claims
 from .changes import fitting
+from .channel import read_some
 from .copier import Copier
 from .forking import Forking
 from .link import WorkerLink
@@ -340,7 +341,7 @@ class Branch:
         active = self.active
         for _ in range(8):
             try:
-                data = scratch.read(fd)
+                data = read_some(fd)
             except BlockingIOError:
                 return False
             if not data:

@@ -10,8 +10,7 @@ import _socket
 from ..shared.frames import TOKEN_BYTES, head
 from ..shared.lean_json import loads
 from ..shared.pass_descriptors import pass_descriptors
-from . import scratch
-from .channel import Outlet
+from .channel import Outlet, read_some
 from .kill_guard import KillGuard
 
 HEADER_BYTES = 200 << 10
@@ -105,7 +104,7 @@ class WorkerLink:
         messages = []
         while len(messages) < 64:
             try:
-                packet = scratch.read(self.replies)
+                packet = read_some(self.replies)
             except (BlockingIOError, ConnectionError):
                 break
             if not packet:

@@ -8,11 +8,10 @@ from time import monotonic
 import _signal
 
 from ..shared.frames import BadFrame, Decoder, head, is_plain_run
-from . import scratch
 from .branch import Branch
 from .bulk import BulkRelay, NetBody
 from .changes import changes_below
-from .channel import Outlet
+from .channel import Outlet, read_some
 from .host_messages import makes_sense
 from .processes import session_of
 from .request import Request
@@ -213,7 +212,7 @@ class Supervisor:
             self.relay()
             return
         try:
-            data = scratch.read(self.channel)
+            data = read_some(self.channel)
         except BlockingIOError:
             return
         if not data:

@@ -23,7 +23,7 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: ["src/**/*.test.ts", "test/*.test.ts"],
+          include: ["src/**/*.test.ts", "test/*.test.ts", "test/fuzz/*.test.ts"],
           globalSetup: stateHomes,
           ...shared,
           ...patience,

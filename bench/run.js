@@ -12,6 +12,7 @@ import { manySessions } from "./many-sessions.js";
 import { mcp } from "./mcp.js";
 import { rlm } from "./rlm.js";
 import { checkpoints, manyLives, pool } from "./sessions.js";
+import { underAttack } from "./under-attack.js";
 import { warmRun } from "./warm-run.js";
 import { wasmStart } from "./wasm-start.js";
 
@@ -22,6 +23,7 @@ const suites = {
   bulk,
   output,
   "many-sessions": manySessions,
+  "under-attack": underAttack,
   "wasm-start": wasmStart,
   pool,
   "exact-disk": exactDisk,

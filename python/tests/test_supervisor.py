@@ -142,3 +142,71 @@ class ChangedFiles(unittest.TestCase):
 
 if __name__ == "__main__":
     unittest.main()
+
+
+class FakeForking:
+    born = None
+
+    def drop_unborn(self, request):
+        raise AssertionError("there is no fork")
+
+
+class FailingBranch:
+    """An interpreter whose handling fails. Its requests are those of a real one."""
+
+    give_up = Branch.give_up
+    cannot_start = Branch.cannot_start
+
+    def __init__(self, supervisor, number):
+        self.supervisor, self.number = supervisor, number
+        self.active, self.queue, self.failure = Request({"t": "get", "id": 1}, b""), [], None
+        self.forking = FakeForking()
+        self.is_closed = False
+        supervisor.add(self)
+
+    def fail(self, error):
+        raise error
+
+    def close(self):
+        self.is_closed = True
+
+
+class OneInterpreterOfSeveral(unittest.TestCase):
+    def setUp(self):
+        self.supervisor = Supervisor.__new__(Supervisor)
+        self.supervisor.branches = {}
+        self.supervisor.bulk = None
+        self.supervisor.sweeper = self
+        self.supervisor.outlet = self
+        self.told = []
+        self.parent = FailingBranch(self.supervisor, 0)
+
+    def sweep(self, but):
+        pass
+
+    def write(self, data):
+        self.told += [header for header, *_ in Decoder().feed(data)]
+
+    def test_a_fork_whose_handling_fails_ends_alone(self):
+        fork = FailingBranch(self.supervisor, 1)
+        self.supervisor.contain(fork, fork.fail, ValueError("a hundred thousand names"))
+        self.assertEqual(self.supervisor.branches, {0: self.parent})
+        self.assertTrue(fork.is_closed)
+        self.assertEqual(self.told, [{"t": "failed", "reason": "ValueError: a hundred thousand names", "branch": 1}])
+
+    def test_a_parent_whose_handling_fails_leaves_its_fork_alone(self):
+        fork = FailingBranch(self.supervisor, 1)
+        self.supervisor.contain(self.parent, self.parent.fail, OSError(109, "Too many references"))
+        self.assertEqual(self.supervisor.branches, {1: fork})
+        self.assertEqual(self.told[0]["branch"], 0)
+
+    def test_a_fork_whose_new_worker_cannot_start_ends_alone(self):
+        fork = FailingBranch(self.supervisor, 1)
+        fork.failure = "MemoryError: "
+        fork.cannot_start()
+        self.assertEqual(self.supervisor.branches, {0: self.parent})
+        self.assertEqual(self.told[0]["reason"], "MemoryError: ")
+
+    def test_the_only_interpreter_of_a_cell_ends_it(self):
+        with self.assertRaises(ValueError):
+            self.supervisor.contain(self.parent, self.parent.fail, ValueError("x"))

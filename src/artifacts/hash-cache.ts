@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { CodecellError } from "../lib/errors.ts";
+import { type BlockDigests, BlockHasher, blockBytesFor } from "./block-digests.ts";
 import type { OpenFile } from "./regular-file.ts";
 
 /** The result of reading a file once. */
@@ -7,6 +8,8 @@ export interface Digest {
   readonly sha256: string;
   /** the first bytes, for the type */
   readonly head: Uint8Array;
+  /** only if requested */
+  readonly blocks?: BlockDigests;
 }
 
 /** File systems count time in ticks of up to 10 ms: a second write in the same tick does not change the time. */
@@ -42,8 +45,15 @@ export class HashCache {
 }
 
 /** Reads a file once, up to its size when it was opened. Undefined: it changed meanwhile. */
-export async function digestFile(file: OpenFile, headBytes: number, signal?: AbortSignal): Promise<Digest | undefined> {
+export async function digestFile(
+  file: OpenFile,
+  headBytes: number,
+  signal?: AbortSignal,
+  { withBlocks = false } = {},
+): Promise<Digest | undefined> {
   const hash = createHash("sha256");
+  const blocks = { blockBytes: blockBytesFor(file.size), digests: [] as Buffer[] };
+  const hasher = withBlocks ? new BlockHasher(blocks.blockBytes, (digest) => blocks.digests.push(digest)) : undefined;
   const buffer = new Uint8Array(Math.min(bufferBytes, Math.max(file.size, 1)));
   let head = new Uint8Array();
   for (let position = 0; position < file.size; ) {
@@ -53,9 +63,12 @@ export async function digestFile(file: OpenFile, headBytes: number, signal?: Abo
     if (length < part.length) return undefined;
     if (position === 0) head = part.slice(0, headBytes);
     hash.update(part);
+    hasher?.update(part);
     position += length;
   }
-  return (await file.isUnchanged()) ? { sha256: hash.digest("hex"), head } : undefined;
+  hasher?.end();
+  if (!(await file.isUnchanged())) return undefined;
+  return { sha256: hash.digest("hex"), head, ...(hasher ? { blocks } : {}) };
 }
 
 export function cancelled(signal: AbortSignal): CodecellError {

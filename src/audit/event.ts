@@ -28,6 +28,15 @@ const decidedTool = {
   reason: text,
 };
 
+/** What is recorded of code; the text is absent with `audit.code: hash`. */
+const recordedCode = {
+  codeHash: digest,
+  codeBytes: count,
+  code: text.optional(),
+  /** `code` is only the beginning, or is missing because too much was waiting to be written */
+  isCodeCut: z.boolean().optional(),
+};
+
 const event = <Type extends string, Shape extends z.ZodRawShape>(type: Type, shape: Shape) =>
   z.strictObject({ type: z.literal(type), ...shape });
 
@@ -69,12 +78,7 @@ export const auditEventSchema = z.discriminatedUnion("type", [
     language: text,
     runner: text,
     policy: digest,
-    codeHash: digest,
-    codeBytes: count,
-    /** absent with `audit.code: hash` */
-    code: text.optional(),
-    /** `code` is only the beginning, or is missing because too much was waiting to be written */
-    isCodeCut: z.boolean().optional(),
+    ...recordedCode,
     timeoutMs: z.number(),
     /** how many arguments the program got; absent: none were passed */
     args: count.optional(),
@@ -101,6 +105,16 @@ export const auditEventSchema = z.discriminatedUnion("type", [
     filesUnlisted: count.optional(),
     /** changed files that are not artifacts: too large, links, bad names */
     filesLeftOut: count,
+  }),
+  /** a caller asked for the value of an expression, which is code like any other; plain names of variables are not recorded */
+  event("expression.started", { ...session, runner: text, policy: digest, ...recordedCode, timeoutMs: z.number() }),
+  /** `bytes`: how much of the value left the cell; `error`: code of the failure */
+  event("expression.ended", {
+    ...session,
+    status: z.enum(["ok", "failed"]),
+    error: text.optional(),
+    bytes: count,
+    durationMs: z.number(),
   }),
 
   event("file.loaded", { ...session, path: text, variable: text, bytes: count, sha256: digest }),

@@ -320,13 +320,14 @@ export class AuditLog implements Audit {
 
 /** Estimated memory: most events are small, except for code and the names of files. */
 function weightOf(event: AuditEvent): number {
-  if (event.type === "run.started") return eventWeight + (event.code?.length ?? 0);
+  if (event.type === "run.started" || event.type === "expression.started")
+    return eventWeight + (event.code?.length ?? 0);
   if (event.type === "run.ended") return event.files.reduce((sum, { name }) => sum + name.length + 100, eventWeight);
   return eventWeight;
 }
 
 function withoutCode(event: AuditEvent): AuditEvent {
-  if (event.type !== "run.started") return event;
+  if (event.type !== "run.started" && event.type !== "expression.started") return event;
   const { code, ...rest } = event;
   return { ...rest, isCodeCut: true };
 }

@@ -125,6 +125,7 @@ export class KernelClient implements Branch {
   readonly #connection: KernelConnection;
   readonly #branch: number;
   readonly #pending = new Map<number, Pending>();
+  #lost: CodecellError | undefined;
   readonly #events: InterpreterEvents;
   /** translates its run ids into the session's numbers */
   readonly numbers = new RunNumbers();
@@ -159,7 +160,7 @@ export class KernelClient implements Branch {
 
   /** Whether the cell still answers. */
   get isAlive(): boolean {
-    return this.#connection.failure === undefined;
+    return this.#failure === undefined;
   }
 
   /** Whether no run or request is waiting for its answer. */
@@ -359,6 +360,7 @@ export class KernelClient implements Branch {
   }
 
   onFailure(error: CodecellError): void {
+    this.#lost = error;
     this.#calls?.close();
     for (const pending of this.#pending.values()) {
       pending.credit?.close();
@@ -468,7 +470,12 @@ export class KernelClient implements Branch {
     pending.reject(new CodecellError(code, [reason, ...left].join("; ")));
   }
 
+  /** Why the cell, or this interpreter in it, is lost. */
+  get #failure(): CodecellError | undefined {
+    return this.#connection.failure ?? this.#lost;
+  }
+
   #assertAlive(): void {
-    if (this.#connection.failure) throw this.#connection.failure;
+    if (this.#failure) throw this.#failure;
   }
 }

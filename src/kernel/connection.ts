@@ -160,6 +160,9 @@ export class KernelConnection {
     } else if (message.t === "ready") {
       this.#ready?.resolve();
       this.#ready = undefined;
+    } else if (message.t === "failed" && "branch" in (header as object)) {
+      const lost = new CodecellError("cell_lost", `the interpreter could not continue: ${message.reason}`);
+      this.#branches.get(branchOf(header))?.onFailure(lost);
     } else if (message.t === "failed") {
       // After the start, user code can forge this message, so it only means that the cell is lost.
       const code = this.#ready ? "cell_start_failed" : "cell_lost";

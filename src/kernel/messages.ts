@@ -30,6 +30,8 @@ export interface KernelSetup {
   readonly recovery: boolean;
   /** kill a run whose processes use more resident memory than this; set if the OS enforces no limit */
   readonly watchMemoryBytes?: number;
+  /** kill a run whose TCP and UDP buffers are larger; set if a memory cgroup enforces a limit that does not count all of them */
+  readonly watchSocketBytes?: number;
   /** limit on the processes that runs start; set if the OS enforces no limit; needs `watchMemoryBytes` */
   readonly watchProcesses?: number;
 }
@@ -198,7 +200,7 @@ export const cellMessage = z.discriminatedUnion("t", [
     features: z.array(text).default([]),
   }),
   z.object({ t: z.literal("ready") }),
-  /** the cell could not be set up; `reason` is for the log */
+  /** the cell could not be set up; with a branch: one of its interpreters is lost. `reason` is for the log */
   z.object({ t: z.literal("failed"), reason: text }),
   /** body: bytes that the program printed; `skipped`: how many bytes of the stream before them were left out */
   z.object({ t: z.literal("out"), id, stream: z.enum(["stdout", "stderr"]), skipped: count.optional() }),

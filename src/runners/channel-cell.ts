@@ -31,6 +31,7 @@ export interface ChannelCellParts {
   readonly usage: () => Promise<CellUsage>;
   /** releases what was only needed for the start */
   readonly onReady?: (() => void) | undefined;
+  readonly giveWay?: ((givesWay: boolean) => void) | undefined;
   /** kills a cell that does not exit after its channel is closed */
   readonly kill: () => void;
   /** kills what is in it, so that it exits before it notices its closed channel */
@@ -71,6 +72,10 @@ export class ChannelCell implements Cell {
 
   isReady(): void {
     this.#parts.onReady?.();
+  }
+
+  giveWay(givesWay: boolean): void {
+    this.#parts.giveWay?.(givesWay);
   }
 
   get endedFor(): CodecellError | undefined {

@@ -99,6 +99,8 @@ export interface Cell extends AsyncDisposable {
   usage(): Promise<CellUsage>;
   /** Its kernel answers: what was only needed for the start can be released. */
   isReady?(): void;
+  /** Gives way to other programs where processors are scarce, or no longer. Absent: the runner cannot. */
+  giveWay?(givesWay: boolean): void;
 }
 
 /** How thorough a probe is. */

@@ -77,6 +77,13 @@ export class MemoryLease implements Disposable {
     return true;
   }
 
+  /** Reserves as soon as there is room. Returns what was reserved: nothing if the signal aborts first. */
+  async reserveWhenFree(bytes: number, signal: AbortSignal): Promise<number> {
+    const reserved = await this.#memory.reserveWhenFree(bytes, signal);
+    this.#bytes += reserved;
+    return reserved;
+  }
+
   /**
    * Waits until this much is reserved. A client that stops reading is disconnected after a while, which makes room. Gives back what
    * it has first: requests that wait with memory in their hands could wait for each other forever.

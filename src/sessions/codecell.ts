@@ -4,6 +4,7 @@ import type { ForkInCall } from "../kernel/client.ts";
 import { Cleanup } from "../lib/cleanup.ts";
 import { CodecellError } from "../lib/errors.ts";
 import { type LivenessLock, takeLock } from "../lib/files/liveness-lock.ts";
+import { explainNoDescriptors } from "../lib/files/no-descriptors.ts";
 import { removeTree } from "../lib/files/remove-tree.ts";
 import { openRuntimeDirectory } from "../lib/files/runtime-directory.ts";
 import { stateDirectory } from "../lib/files/state-directory.ts";
@@ -71,7 +72,7 @@ export class Codecell implements AsyncDisposable {
     const onClosed = () => this.#slots.recheck();
     const { audit } = live;
     const tombstones = this.#tombstones;
-    this.#registry = new SessionRegistry({ policy, store: this.#owned, tombstones, audit, now, logger, onClosed });
+    this.#registry = new SessionRegistry({ policy, store: this.#owned, tombstones, audit, logger, onClosed });
     this.#slots = new SessionSlots(this.policy.session.limit, () => this.#registry.size);
     this.#pool = new WarmPool({
       size: this.policy.session.pool,
@@ -164,7 +165,10 @@ export class Codecell implements AsyncDisposable {
     if (ready) return ready;
     const wanted = id === undefined ? newSessionId() : checkSessionId(id);
     await this.#registry.closed(wanted);
-    return this.#registry.find(wanted) ?? this.#registry.openAs(wanted, this.#open(wanted, options.waitMs ?? 0));
+    const known = this.#registry.find(wanted);
+    if (known) return known;
+    const opening = this.#open(wanted, options.waitMs ?? 0).catch(explainNoDescriptors);
+    return this.#registry.openAs(wanted, opening);
   }
 
   /** The session with this id, live or saved; never a new one. */
@@ -321,7 +325,8 @@ export class Codecell implements AsyncDisposable {
   async #revive(session: ManagedSession): Promise<LiveSession> {
     const { key: id, record } = session;
     const workspace = this.#owned.mount(record.workspace);
-    const live = await this.#live.openSession({ id, ...workspace, isManaged: true, requestedRules: record.asked });
+    const asked = { isManaged: true, requestedRules: record.asked };
+    const live = await this.#live.openSession({ id, ...workspace, ...asked }).catch(explainNoDescriptors);
     await session.restoreInto(live);
     return live;
   }

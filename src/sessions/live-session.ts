@@ -24,7 +24,7 @@ import {
   encodeValue,
   readValue,
 } from "./interpreter/session-values.ts";
-import { checkVariableName } from "./interpreter/variable-name.ts";
+import { checkVariableName, isVariableName } from "./interpreter/variable-name.ts";
 import type { CellPolicy } from "./rules/cell-policy.ts";
 import type { RunningSession } from "./runs/finish-run.ts";
 import type { LiveRunOptions } from "./runs/live-run-options.ts";
@@ -33,6 +33,7 @@ import { Run, type RunProgress, type RunResult } from "./runs/run.ts";
 import { RunAudit } from "./runs/run-audit.ts";
 import type { SessionAudit } from "./session-audit.ts";
 import type { SharedCell } from "./shared-cell.ts";
+import { restoreVariables } from "./storage/restore-variables.ts";
 
 /** @internal */
 export interface LiveSessionParts {
@@ -322,7 +323,13 @@ export class LiveSession implements AsyncDisposable {
   /** Restores the variables of a snapshot, and returns those that could not be restored. */
   async restore(snapshot: Uint8Array, options: { timeoutMs?: number; run?: number } = {}): Promise<RestoreFailure[]> {
     this.#assertIdle("snapshot");
-    const failures = await this.#kernel.restore(snapshot, options.timeoutMs);
+    const notes = [...this.#losses.notes];
+    const failures = await restoreVariables(this.#kernel, snapshot, options.timeoutMs);
+    // The deaths of interpreters that only looked for the value that ends them are no news.
+    if (this.#losses.isUnseen) {
+      this.#losses.take();
+      this.#losses.add(...notes);
+    }
     if (options.run !== undefined) this.#runs.startsAfter(options.run);
     this.interpreter.recovery?.changed();
     return failures;
@@ -379,7 +386,12 @@ export class LiveSession implements AsyncDisposable {
     this.#assertOpen();
     // An expression is code. The attack: one with a longer timeout runs code for longer than the policy allows.
     const timeoutMs = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, this.policy.proc.timeoutMs);
-    return readValue(this.#kernel, expression, format, { ...options, timeoutMs });
+    const read = () => readValue(this.#kernel, expression, format, { ...options, timeoutMs });
+    const { audit } = this.#parts;
+    if (!audit || isVariableName(expression)) return read();
+    // The attack: code that leaves no trace, because it is called an expression.
+    const { runner, policyHash: policy } = this.receipt;
+    return audit.expression({ session: this.id, runner, policy, code: expression, timeoutMs }, read);
   }
 
   #assertOpen(): void {

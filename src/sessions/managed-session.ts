@@ -43,6 +43,9 @@ export class ManagedSession {
   /** what its programs may call on the host */
   readonly functions: SessionFunctions;
   readonly #parts: ManagedSessionParts;
+  #usedAt = performance.now();
+  /** how many calls are changing variables */
+  #changing = 0;
   #restored: RestoreReport | undefined;
 
   constructor(parts: ManagedSessionParts, live?: LiveSession) {
@@ -93,12 +96,18 @@ export class ManagedSession {
     return this.record.usedMs;
   }
 
+  /** The same by the clock of `performance`, which does not jump. */
+  get usedAt(): number {
+    return this.#usedAt;
+  }
+
   get restored(): RestoreReport | undefined {
     return this.#restored;
   }
 
   get isBusy(): boolean {
-    return this.live?.isBusy === true || this.cell.isStarting || this.saves.isSaving;
+    const isUsed = this.runs.isBusy || this.#changing > 0 || this.live?.isBusy === true;
+    return isUsed || this.cell.isStarting || this.saves.isSaving;
   }
 
   get state(): SessionState {
@@ -119,12 +128,14 @@ export class ManagedSession {
 
   /** The session was used: its idle time starts again. */
   touch(): void {
+    this.#usedAt = performance.now();
     this.record = { ...this.record, usedMs: this.#parts.now() };
   }
 
   /** A session that waited in a pool gets its id, and its life starts. */
   begin(id: string): void {
     const nowMs = this.#parts.now();
+    this.#usedAt = performance.now();
     this.record = { ...this.record, id, createdMs: nowMs, usedMs: nowMs };
   }
 
@@ -136,11 +147,16 @@ export class ManagedSession {
 
   /** Marks the last save as outdated before variables change, and plans the next one. */
   async changeVariables<Result>(change: (live: LiveSession) => Promise<Result>): Promise<Result> {
-    const live = await this.cell.session();
-    await this.saves.changing();
-    const result = await change(live);
-    this.saves.changed();
-    return result;
+    this.#changing++;
+    try {
+      const live = await this.cell.session();
+      await this.saves.changing();
+      const result = await change(live);
+      this.saves.changed();
+      return result;
+    } finally {
+      this.#changing--;
+    }
   }
 
   /** Writes the variables to disk. */
@@ -156,9 +172,11 @@ export class ManagedSession {
     return this.saves.save(live);
   }
 
-  /** Saves what changed and ends the cell; the next call restores the session. */
-  async suspend(): Promise<void> {
+  /** Saves what changed and ends the cell. A run that has begun is part of the save, and one that comes later is refused. */
+  async suspend(why?: string): Promise<void> {
+    this.cell.refuse(this.#endedBy(why));
     this.saves.stop();
+    await this.runs.sent();
     const { live } = this;
     if (!live) return;
     await live.settle();
@@ -179,10 +197,13 @@ export class ManagedSession {
 
   /** Ends the cell for good. If the session expired, later calls are told why. */
   async end(why?: string): Promise<void> {
-    const { persist } = this.policy.session;
     this.saves.stop();
-    await this.cell.close(why === undefined ? sessionClosed(this.id) : sessionExpired(this.id, why, persist));
+    await this.cell.close(this.#endedBy(why));
     await Promise.all([this.runs.written(), this.saves.marked]);
+  }
+
+  #endedBy(why: string | undefined): CodecellError {
+    return why === undefined ? sessionClosed(this.id) : sessionExpired(this.id, why, this.policy.session.persist);
   }
 
   /** Restores the variables of the last save in a fresh cell. The next result says what could not be restored. */

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { FakeAudit } from "../../test/fakes/fake-audit.ts";
 import { type FakeOptions, FakeRunner } from "../../test/fakes/fake-runner.ts";
 import { silentAudit } from "../audit/audit.ts";
+import { CodecellError } from "../lib/errors.ts";
 import { parsePolicy } from "../policy/file/parse-policy.ts";
 import { policyHash } from "../policy/hash.ts";
 import type { PolicyInput } from "../policy/schema.ts";
@@ -39,6 +40,49 @@ describe("the audit of a session", () => {
       { session: "one", run: 1, status: "error", state: "kept", exitCode: 3, files: [], network: [] },
       { session: "one", isKept: false },
     ]);
+  });
+
+  test("the audit records an expression like a run, and no plain name of a variable", async () => {
+    const audit = new FakeAudit();
+    const secret = "hunter2hunter2";
+    const value = (expression: string) => expression.length;
+    const onBytes = () => {
+      throw new CodecellError("too_large", "no room");
+    };
+    const { codecell, policy } = await open(audit, { env: { API_KEY: secret } }, { value });
+    const session = await codecell.openSession({ id: "one" });
+    const long = `1 or ${"#".repeat(64 * 1024 - 9)}${secret}`;
+    await session.get("rows");
+    await session.get("__import__('os').getpid()");
+    await session.preview(long).catch(() => {}); // the fake has no previews
+    await session.getJson("fail()", { onBytes }).catch(() => {});
+    await codecell.close();
+    const code = "__import__('os').getpid()";
+    const codeHash = createHash("sha256").update(code).digest("hex");
+    const expressions = audit.events.filter(({ type }) => type.startsWith("expression."));
+    expect(expressions).toMatchObject([
+      { session: "one", runner: "wasm", policy: policyHash(policy), codeHash, codeBytes: 25, code, timeoutMs: 30_000 },
+      { session: "one", status: "ok", bytes: 2 },
+      { codeBytes: Buffer.byteLength(long), isCodeCut: true },
+      { status: "ok" },
+      { code: "fail()" },
+      { status: "failed", error: "too_large", bytes: 0 },
+    ]);
+    expect(JSON.stringify(audit.events)).not.toContain("hunter2");
+  });
+
+  test("an expression is not evaluated if a durable audit cannot record it", async () => {
+    const audit = new FakeAudit({ durable: true });
+    const evaluated: string[] = [];
+    const value = (expression: string) => evaluated.push(expression);
+    const { codecell } = await open(audit, {}, { value });
+    const session = await codecell.openSession({ id: "one" });
+    await session.get("1 + 1");
+    audit.isFull = true;
+    await expect(session.get("2 + 2")).rejects.toThrow();
+    audit.isFull = false;
+    await codecell.close();
+    expect(evaluated).toEqual(["1 + 1"]);
   });
 
   test("the audit keeps the beginning of long code and of long lists of files, and says so", async () => {

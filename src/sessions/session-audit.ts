@@ -30,6 +30,9 @@ export interface RunBegin {
   readonly args?: number;
 }
 
+/** What is known of an expression before the cell evaluates it. */
+export type ExpressionBegin = Pick<RunBegin, "session" | "runner" | "policy" | "code" | "timeoutMs">;
+
 /** What the gate of an agent decided about one call of a tool. */
 export interface ToolVerdict {
   readonly isAllowed: boolean;
@@ -104,9 +107,35 @@ export class SessionAudit {
 
   runStarted({ session, run, language, runner, policy, code, timeoutMs, args }: RunBegin): void {
     const begin = { type: "run.started", session, run, language, runner, policy } as const;
-    const codeFacts = { codeHash: sha256(code), codeBytes: Buffer.byteLength(code) };
-    const text = this.#policy.audit.code === "full" ? recordedCode(code, this.#policy.env) : {};
-    this.audit.record({ ...begin, ...codeFacts, ...text, timeoutMs, ...(args === undefined ? {} : { args }) });
+    const rest = { timeoutMs, ...(args === undefined ? {} : { args }) };
+    this.audit.record({ ...begin, ...this.#codeFacts(code), ...rest });
+  }
+
+  /** Records an expression before and after the cell evaluates it. With a durable audit, only a recorded one is evaluated. */
+  async expression(begin: ExpressionBegin, evaluate: () => Promise<Buffer>): Promise<Buffer> {
+    const { session, runner, policy, code, timeoutMs } = begin;
+    const started = performance.now();
+    this.audit.record({ type: "expression.started", session, runner, policy, ...this.#codeFacts(code), timeoutMs });
+    await this.settled(session);
+    const end = async (outcome: { status: "ok" | "failed"; error?: string; bytes: number }) => {
+      const durationMs = performance.now() - started;
+      this.audit.record({ type: "expression.ended", session, ...outcome, durationMs });
+      await this.settled(session);
+    };
+    let value: Buffer;
+    try {
+      value = await evaluate();
+    } catch (failure) {
+      await end({ status: "failed", error: failure instanceof CodecellError ? failure.code : "internal", bytes: 0 });
+      throw failure;
+    }
+    await end({ status: "ok", bytes: value.byteLength });
+    return value;
+  }
+
+  #codeFacts(code: string): { codeHash: string; codeBytes: number; code?: string; isCodeCut?: boolean } {
+    const facts = { codeHash: sha256(code), codeBytes: Buffer.byteLength(code) };
+    return this.#policy.audit.code === "full" ? { ...facts, ...recordedCode(code, this.#policy.env) } : facts;
   }
 
   /** The event keeps its place in the order, even if the cell's usage is known only later. */

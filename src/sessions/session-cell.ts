@@ -66,9 +66,14 @@ export class SessionCell {
     await live?.close();
   }
 
+  /** Later calls throw `reason`; the cell stays. The first reason wins. */
+  refuse(reason: CodecellError): void {
+    this.#closedBy ??= reason;
+  }
+
   /** Ends the cell for good. Later calls throw `reason`; the first reason wins. */
   async close(reason: CodecellError): Promise<void> {
-    this.#closedBy ??= reason;
+    this.refuse(reason);
     await this.#starting?.catch(() => {});
     this.#unsubscribe();
     await this.#live?.close();

@@ -6,6 +6,7 @@ import type { Cell, CellDisk } from "../runners/runner.ts";
 import { exitWithin } from "./ended-early.ts";
 import type { CellNetwork } from "./network/cell-network.ts";
 import { CellPolicy } from "./rules/cell-policy.ts";
+import { GiveWay } from "./runs/give-way.ts";
 
 /** How long a result waits for the reason of an exit. */
 const reasonMs = 1_000;
@@ -22,6 +23,7 @@ export class SharedCell {
   /** the policy that applies now */
   readonly rules: CellPolicy;
   readonly #cell: Cell;
+  readonly #givesWay: GiveWay;
   readonly #onEnd: () => Promise<void>;
   #users = 1;
   #oomKills = 0;
@@ -43,6 +45,7 @@ export class SharedCell {
     this.network = network;
     this.rules = new CellPolicy(policy, network?.receipt(receipt) ?? receipt, network);
     this.#cell = cell;
+    this.#givesWay = new GiveWay((givesWay) => cell.giveWay?.(givesWay));
     this.#onEnd = onEnd;
   }
 
@@ -129,6 +132,12 @@ export class SharedCell {
   /** A run starts: memory kills from now on may be its own. */
   runStarts(): void {
     this.#starts++;
+    this.#givesWay.runStarts();
+  }
+
+  /** A run has ended, in whatever way. `isHarmful`: a limit ended it, or it crashed. */
+  runEnds(isHarmful: boolean): void {
+    this.#givesWay.runEnds(isHarmful);
   }
 
   /**

@@ -1,1 +1,2 @@
+import "../parity/attacks.test.ts";
 import "../parity/tiers.test.ts";

@@ -399,6 +399,11 @@ export async function runnerContract(
         expect(result.stdout).not.toContain("\ufffd");
       });
 
+      test("of output is exceeded also by a run that prints far too much at once and ends", async () => {
+        const code = "import os\nline = b'x' * (1 << 20)\nfor _ in range(72): os.write(1, line)";
+        for (let round = 0; round < 3; round++) expect(await run(code)).toMatchObject({ status: "output_limit" });
+      });
+
       test("of output stops a run that never stops printing", async () => {
         const result = await run("while True: print('x' * 10_000)");
         expect(result).toMatchObject({ status: "output_limit", truncated: true });

@@ -70,6 +70,21 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     ]);
   });
 
+  test("loses only the variable whose value ends the interpreter when it is loaded, and names it", async () => {
+    const manager = await open();
+    await runIn(
+      await manager.session("kept"),
+      "import os\nclass Exits:\n    def __reduce__(self): return os._exit, (3,)\na = 1\nbad = Exits()\nb = [2]\nworse = [Exits()]\nc = 3",
+    );
+    const result = await runIn(await (await restart(manager)).get("kept"), "a, b, c, 'bad' in globals()");
+    expect(result).toMatchObject({ status: "ok", value: "(1, [2], 3, False)" });
+    const reason = "loading it ended the interpreter";
+    expect(result.notes).toEqual([
+      "variables were restored from the save after run 1",
+      `not restored: bad (${reason}); worse (${reason})`,
+    ]);
+  });
+
   test("is saved on request, when idle, and during a run, which is stopped for it", async () => {
     const { manager, session } = await begun();
     expect(await session.save()).toMatchObject({ run: 1, skipped: [{ name: "lock" }] });
@@ -89,6 +104,20 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     expect(await eventually(() => session.state === "closed")).toBe(true);
     const again = await within(10_000, manager.get("kept"));
     expect(await runIn(again, "x")).toMatchObject({ value: "1" });
+  });
+
+  test("that is closed while a run begins keeps what the run did, or the run says that it was stopped", async () => {
+    const manager = await open();
+    for (let n = 1; n <= 5; n++) {
+      const session = await manager.session("kept");
+      const run = session.run(`n = ${n}`); // marks the save as outdated first, which takes a moment
+      await manager.closeSession("kept");
+      const { status } = await run;
+      const after = await runIn(await manager.session("kept"), "n if 'n' in globals() else 0");
+      expect({ status, notes: after.notes.join("; ") }).toEqual({ status, notes: expect.not.stringContaining("lost") });
+      if (status === "ok") expect(after.value).toBe(String(n));
+      await manager.closeSession("kept");
+    }
   });
 
   test("says that another Python version saved it", async () => {

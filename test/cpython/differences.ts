@@ -52,6 +52,12 @@ export const differences: readonly Difference[] = [
     because: "the cell's /etc/group has no group `nobody`, so these tests are skipped",
   },
   {
+    topic: "Watches of files",
+    tests: ["test_fcntl.TestFcntl.test_fcntl_64_bit"],
+    in: everywhere,
+    because: "F_NOTIFY watches a directory: on one of the host, it would show what others do there (ADR 40)",
+  },
+  {
     topic: "Large files",
     tests: ["test_mmap.LargeMmapTests.*"],
     in: everywhere,

@@ -14,7 +14,7 @@ import os
 while True:
     try: os.fork()
     except OSError: pass`;
-const limits = { memoryBytes: 64 * 2 ** 20, pids: 8, cpus: 1 };
+const limits = { memoryBytes: 64 * 2 ** 20, socketBytes: 16 * 2 ** 20, pids: 8, cpus: 1 };
 
 describe.skipIf(skipReason !== "")(`the control groups of this machine${skipReason}`, () => {
   test("kill a process over its memory limit, and count the kill", async () => {

@@ -121,14 +121,12 @@ text = open("/proc/self/mountinfo").read() + open("/proc/1/mountinfo").read() + 
 text += open("/etc/passwd").read() + open("/proc/self/cgroup").read() + socket.gethostname() + pwd.getpwuid(os.getuid()).pw_name
 print(json.dumps(text))`;
     const text = String(await look(session, code));
-    const names = [
-      process.cwd(),
-      hostname(),
-      ...(userInfo().uid === 0 ? [] : [userInfo().username]),
-      "/home/",
-      "/root",
-    ];
-    for (const name of names) expect(text).not.toContain(name);
+    for (const path of [process.cwd(), "/home/", "/root"]) expect(text).not.toContain(path);
+    // whole words only: a host that is called "vm" is not what /proc/vmstat reveals
+    const words = text.split(/\W+/);
+    for (const name of [hostname(), ...(userInfo().uid === 0 ? [] : [userInfo().username])]) {
+      expect(/\W/.test(name) ? text : words).not.toContain(name);
+    }
   });
 
   test("cannot be attacked through files that the host reads: only the workspace and /tmp are writable", async () => {

@@ -38,7 +38,7 @@ beforeAll(async () => {
   for (const name of ["empty-file", "data/open.txt", "data/.env", "data/.ssh/id"])
     await writeFile(join(base, name), name);
   await writeFile(join(base, "empty-file"), "");
-  if (process.getuid?.() === 0) uid = privateUids(await readFile("/proc/self/uid_map", "utf8"))?.first;
+  if (process.getuid?.() === 0) uid = privateUids(await readFile("/proc/self/uid_map", "utf8"))?.shared.first;
   if (uid !== undefined) await chown(join(base, "sockets"), uid, uid);
   jail = {
     tag: "jaillivetest",
@@ -128,6 +128,7 @@ os.waitpid(child, 0); os._exit(0)`;
         socketDirectory: join(base, "sockets"),
         mounts: [{ source: join(base, "data"), target: "/deps", mode: "ro", kind: "directory" }],
         cgroups: [],
+        mapsUsers: false,
       }),
     );
     // the template sees a part of /sys for the C library; every cell covers it

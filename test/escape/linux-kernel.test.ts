@@ -46,7 +46,7 @@ print(json.dumps(done))`;
 import socket
 done = []
 for name, number, args in (("bpf", 321, (0, buffer, 64)), ("perf_event_open", 298, (buffer, 0, -1, -1, 0)), ("keyctl", 250, (0, -3, 1)),
-    ("add_key", 248, (b"user", b"k", b"x", 1, -2)), ("request_key", 249, (b"user", b"k", 0, -2)), ("io_uring_setup", 425, (8, buffer)),
+    ("add_key", 248, (b"user", b"k", b"x", 1, -2)), ("request_key", 249, (b"user", b"k", 0, -2)), ("io_uring_setup", 425, (8, buffer)), ("io_setup", 206, (1, buffer)),
     ("userfaultfd", 323, (0,)), ("kexec_load", 246, (0, 0, 0, 0)), ("init_module", 175, (buffer, 1, b"")), ("finit_module", 313, (0, b"", 0)),
     ("delete_module", 176, (b"x", 0)), ("ptrace traceme", 101, (0, 0, 0, 0)), ("personality", 135, (0x0040000,)),
     ("name_to_handle_at", 303, (-100, b"/usr", buffer, buffer, 0)), ("open_by_handle_at", 304, (-100, buffer, 0)), ("fanotify", 300, (0, 0)),
@@ -79,6 +79,34 @@ try: os.open("/dev/tty", os.O_RDWR); done.append("a controlling terminal")
 except OSError: pass
 print(json.dumps(done))`;
       expect(await look(session, code)).toEqual([]);
+    });
+
+    test("shows nothing in /proc that tells what the machine and its other tenants do, or which machine it is", async () => {
+      const code = `
+import os
+shown = []
+for name in ("zoneinfo", "vmstat", "softirqs", "buddyinfo", "locks", "interrupts", "diskstats", "sys/kernel/random/boot_id"):
+    try:
+        if open("/proc/" + name).read(1): shown.append(name)
+    except OSError: pass
+for name in ("fs", "bus", "irq", "pressure", "acpi", "scsi"):
+    try:
+        if os.listdir("/proc/" + name): shown.append(name)
+    except OSError: pass
+print(json.dumps(shown))`;
+      expect(await look(session, code)).toEqual([]);
+    });
+
+    // bubblewrap and container engines cannot limit them: there the Linux kernel keeps a reserve for the host
+    test.runIf(layout.options.layout === "template")("does not let one cell use up all terminals", async () => {
+      const code = `
+import pty
+held = []
+try:
+    while len(held) < 256: held.append(pty.openpty())
+except OSError: pass
+print(json.dumps(len(held)))`;
+      expect(await look(session, code)).toBeLessThanOrEqual(64);
     });
 
     test("gives no privileges to set-user-ID programs, neither existing nor new ones", async () => {

@@ -15,7 +15,7 @@ const skipReason = arch
   : `no filter for ${process.arch}`;
 if (skipReason && (process.env.REQUIRE_RUNNERS ?? "").split(",").includes("process")) throw new Error(skipReason);
 
-const { EPERM, ENOSYS, EAFNOSUPPORT, EOPNOTSUPP, EPROTONOSUPPORT } = constants.errno;
+const { EPERM, ENOMEM, ENOSYS, EAFNOSUPPORT, EOPNOTSUPP, EPROTONOSUPPORT } = constants.errno;
 const ESOCKTNOSUPPORT = 94;
 
 /** A system call, its arguments and the resulting errno; 0: it succeeds. */
@@ -35,6 +35,8 @@ const attacks: readonly Call[] = [
   ["keyctl", [0, -3, 1], EPERM],
   ["io_uring_setup", [8, 0], ENOSYS],
   ["userfaultfd", [0], ENOSYS],
+  ["io_setup", [1, 0], ENOSYS],
+  ["mmap", [0, 1 << 21, 3, 0x44022, -1, 0], ENOMEM],
   ["shmget", [0, 4096, 0o1600], ENOSYS],
   ["semget", [0, 32000, 0o1600], ENOSYS],
   ["msgget", [0, 0o1600], ENOSYS],

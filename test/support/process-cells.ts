@@ -137,8 +137,8 @@ export function hostProcesses(): HostProcess[] {
     });
 }
 
-/** The first processes of the cells that this process started. */
-export function ownCells(ancestor = process.pid): HostProcess[] {
+/** The first processes of the cells that this process started. `depth` counts pid namespaces, the host's included. */
+export function ownCells(ancestor = process.pid, depth = 3): HostProcess[] {
   const all = hostProcesses();
   const parents = new Map(all.map(({ pid, status }) => [pid, Number(status.PPid)]));
   const descends = (pid: number): boolean => {
@@ -146,7 +146,8 @@ export function ownCells(ancestor = process.pid): HostProcess[] {
     return parent === ancestor || (parent !== undefined && parent > 1 && descends(parent));
   };
   // Cells of the template layout are in a second pid namespace, below the template's.
-  return all.filter(({ pid, status }) => /^\d+\t\d+\t1$/.test(status.NSpid ?? "") && descends(pid));
+  const isFirst = (pids: readonly string[]) => pids.length === depth && pids.at(-1) === "1";
+  return all.filter(({ pid, status }) => isFirst((status.NSpid ?? "").split("\t")) && descends(pid));
 }
 
 /** Processes of the host whose command line contains a mark. */

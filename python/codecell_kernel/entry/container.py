@@ -26,6 +26,7 @@ def main():
     is_connected = connect_host(cell["socket"])
     # imported after connecting, so that the host's first message arrives meanwhile
     from ..shared.system import set_dumpable
+    from ..supervisor.socket_memory import open_socket_memory
     from ..supervisor.supervisor import Supervisor
     from ..worker.worker import main as run_worker
     from .limits import set_limits
@@ -44,12 +45,13 @@ def main():
         # gVisor sends SIGHUP to a stopped process when a child exits, as if its group had lost the terminal. The worker
         # is stopped while its leftover processes are killed, and would die of that signal.
         _signal.signal(_signal.SIGHUP, _signal.SIG_IGN)
+    sockets = open_socket_memory() if cell["guard"] else None
     add_filter(cell["filter"])
     notify_filter = read_file("/.kernel/notify.bpf") if cell["guard"] else b""
     posix.dup2(null, 2)  # up to here, errors go to the engine's log
     gc.freeze()  # copies of the interpreter share these pages as long as the collector does not touch them
     gc.enable()
-    Supervisor(CHANNEL, run_worker, notify_filter, None if is_connected else ANSWERS).main()
+    Supervisor(CHANNEL, run_worker, notify_filter, None if is_connected else ANSWERS, sockets=sockets).main()
 
 
 def check_room(room):

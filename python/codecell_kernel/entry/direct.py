@@ -5,6 +5,7 @@ import sys
 
 from ..shared.lean_json import loads
 from ..shared.system import add_filter, set_dumpable
+from ..supervisor.socket_memory import open_socket_memory
 from ..supervisor.supervisor import Supervisor
 from ..worker.worker import main as run_worker
 from .limits import set_limits
@@ -27,10 +28,11 @@ def main():
         if "%d:%d" % (found.st_dev, found.st_ino) != one["identity"]:
             posix._exit(5)  # the directory was swapped after the host checked it
     set_limits(cell)
-    if "filter" in cell and not add_filter(bytes.fromhex(cell["filter"])):
+    sockets = open_socket_memory()
+    if not add_filter(bytes.fromhex(cell["filter"])):
         posix._exit(6)
     set_dumpable(0)
-    Supervisor(CHANNEL, run_worker, read_filter(), listener=open_listener(cell)).main()
+    Supervisor(CHANNEL, run_worker, read_filter(), listener=open_listener(cell), sockets=sockets).main()
 
 
 def open_listener(cell):

@@ -7,7 +7,7 @@ import os
 import socket
 import struct
 
-from ..shared.system import filter_pointer
+from ..shared.system import filter_pointer, set_dumpable
 from .limits import set_limits
 from .memory_files import mount_table, unescaped
 
@@ -27,6 +27,7 @@ PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 SIOCSIFFLAGS, UP_LOOPBACK_RUNNING = 0x8914, 0x49
 SYS_MOVE_MOUNT, MOVE_MOUNT_F_EMPTY_PATH, AT_FDCWD = 429, 4, -100
 CELL_UID = 1000
+TERMINALS = 64
 EMPTY_FILE, EMPTY_DIRECTORY = "/.empty-file", "/.empty-directory"
 CLOSED_FILE, CLOSED_DIRECTORY = "/.closed-file", "/.closed-directory"
 
@@ -68,6 +69,13 @@ def join_cgroups(files):
         write_file("/run/cg/" + path, "0")
 
 
+def switch_user(uid):
+    """To the cell's own uid on the host. The capabilities for that are gone with `unshare`: they are those of the template."""
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+    set_dumpable(1)  # Linux closes /proc/self/uid_map to a process that has changed its uid
+
+
 def unshare():
     uid, gid = os.getuid(), os.getgid()
     check(LIBC.unshare(NEW_NAMESPACES), "unshare")
@@ -86,13 +94,13 @@ def enter(cell):
         mount(EMPTY_FILE, path, None, BIND)
     for path in cell["maskDirs"]:
         mount(EMPTY_DIRECTORY, path, None, BIND)
-    made = [entry.name for entry in os.scandir("/tmp") if entry.is_dir(follow_symlinks=False)]
     # Covers the template's own /tmp too: no cell sees what preloaded modules wrote there.
     for target, size in (("/tmp", cell["tmpBytes"]), ("/dev/shm", cell["shmBytes"])):
         mount("tmpfs", target, "tmpfs", NOSUID | NODEV, "mode=1777,size=%d,nr_inodes=8192" % size)
-    for name in made:  # preloaded modules remember these directories, as matplotlib does that of its caches
+    for name in cell["temporary"]:  # preloaded modules remember these directories, as matplotlib does that of its caches
         os.mkdir("/tmp/" + name, 0o700)
-    mount("devpts", "/dev/pts", "devpts", NOSUID | NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+    # All cells and containers share a few thousand terminals, which one cell could use up.
+    mount("devpts", "/dev/pts", "devpts", NOSUID | NOEXEC, "newinstance,ptmxmode=0666,mode=620,max=%d" % TERMINALS)
     if not any(one["target"] == "/workspace" for one in cell["mounts"]):
         mount("tmpfs", "/workspace", "tmpfs", NOSUID | NODEV, "mode=755,size=%d,nr_inodes=16384" % cell["diskBytes"])
     for one in cell["mounts"]:

@@ -5,7 +5,10 @@ import resource
 
 
 def set_limits(cell):
-    """Sets soft and hard limits. Never raises an existing hard limit."""
+    """Sets soft and hard limits. Never raises an existing hard limit.
+
+    The hard limit of open files stays for the supervisor alone: see `pass_descriptors`. The worker gives it up.
+    """
     limits = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_NOFILE: cell["files"],
@@ -25,7 +28,7 @@ def set_limits(cell):
         hard = resource.getrlimit(which)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         try:
-            resource.setrlimit(which, (value, value))
+            resource.setrlimit(which, (value, hard if which == resource.RLIMIT_NOFILE else value))
         except ValueError:
             if which not in cell.get("mayLack", ()):
                 raise

@@ -10,6 +10,7 @@ import sys
 from ..shared.lean_json import loads
 from ..shared.system import PR_SET_NO_NEW_PRIVS, add_filter, prctl, set_dumpable
 from ..supervisor import supervisor
+from ..supervisor.socket_memory import open_socket_memory
 from ..supervisor.watched_limits import WatchedLimits
 from ..worker.worker import main as run_worker
 from .landlock import directories_in, open_below
@@ -42,6 +43,7 @@ def main():
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     # The cell's root is the host's root, and only this hides directories that the host adds there later.
     open_below(directories_in("/"))
+    sockets = open_socket_memory()
     if not add_filter(bytes.fromhex(cell["filter"])):  # it adds to sandbox-runtime's, and binds the supervisor too
         fail(b"the system call filter could not be installed\n")
     if prctl(PR_SET_CHILD_SUBREAPER, 1) < 0:
@@ -50,26 +52,26 @@ def main():
     null = posix.open("/dev/null", posix.O_RDWR)
     for fd in (0, 1, 2):
         posix.dup2(null, fd)
-    SrtSupervisor(CHANNEL, bytes.fromhex(cell["guard"]), memory_files).main()
+    SrtSupervisor(CHANNEL, bytes.fromhex(cell["guard"]), memory_files, sockets).main()
 
 
 class SrtSupervisor(supervisor.Supervisor):
-    def __init__(self, channel, notify_filter, memory_files):
-        super().__init__(channel, run_worker, notify_filter)
+    def __init__(self, channel, notify_filter, memory_files, sockets):
+        super().__init__(channel, run_worker, notify_filter, sockets=sockets)
         self.memory_files = memory_files
 
     def protects(self, caller, target):
         return target == PID or super().protects(caller, target)
 
     def watch_limits(self, config):
-        self.watched = SrtLimits(self.branches, self.sweeper, config, self.memory_files)
+        self.watched = SrtLimits(self.branches, self.sweeper, config, self.sockets, self.memory_files)
 
 
 class SrtLimits(WatchedLimits):
     """Also limits files in memory: sandbox-runtime sets no size limit for them, and they belong to no process."""
 
-    def __init__(self, branches, sweeper, config, memory_files):
-        super().__init__(branches, sweeper, config)
+    def __init__(self, branches, sweeper, config, sockets, memory_files):
+        super().__init__(branches, sweeper, config, sockets)
         self.memory_files = memory_files
 
     def look(self, active):

@@ -15,6 +15,7 @@ from ..shared.frames import PREFIX, head
 from ..shared.lean_json import loads
 from ..shared.system import close_all_but, set_dumpable
 from ..supervisor.handover import listen_for_host
+from ..supervisor.socket_memory import open_socket_memory
 from ..supervisor.supervisor import Supervisor
 from ..worker.interpreter import import_modules
 from ..worker.worker import main as run_worker
@@ -36,6 +37,9 @@ def main():
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # listed here, because a cell with its own uid may not
+    temporary = [entry.name for entry in os.scandir("/tmp") if entry.is_dir(follow_symlinks=False)]
+    config["cell"]["temporary"] = temporary
     split = config["cellFilterBytes"]
     Template(config, filters[:split], filters[split:]).serve()
 
@@ -212,6 +216,8 @@ def become_cell(connection, template):
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         request, _ = read_frame(number)
         jail.join_cgroups(request["cgroups"])
+        if "uid" in request:
+            jail.switch_user(request["uid"])
         jail.unshare()
         reported, report = os.pipe()
         pid = os.fork()
@@ -242,9 +248,10 @@ def become_supervisor(connection, template, request, reported):
         close_all_but((0, 1, 2, channel) if listener is None else (0, 1, 2, channel, listener.fileno()))
         os.set_inheritable(channel, False)
         reseed()
+        sockets = open_socket_memory()
         jail.apply_filter(template.cell_filter)
         set_dumpable(0)
-        Supervisor(channel, run_worker, template.notify_filter, listener=listener).main()
+        Supervisor(channel, run_worker, template.notify_filter, listener=listener, sockets=sockets).main()
     except BaseException as error:
         fail(channel if connection.fileno() < 0 else connection.fileno(), error)
     os._exit(1)

@@ -40,6 +40,17 @@ def is_plain_run(data):
     return data.find(BRANCH, 19, end) < 0 and data.find(PROGRAM, 19, end) < 0
 
 
+def header_of(text):
+    """The header, or BadFrame: whoever sends a header that cannot be read has lost the place in the stream."""
+    try:
+        header = loads(str(text, "utf-8"))
+    except (ValueError, StopIteration, RecursionError) as error:
+        raise BadFrame from error
+    if type(header) is not dict:
+        raise BadFrame
+    return header
+
+
 class Decoder:
     """Bytes in, (header, body, whole frame) out. Body and frame are views that are valid until the next `feed`.
 
@@ -55,7 +66,7 @@ class Decoder:
     def feed(self, data):
         if not self.buffer and is_one_frame(data):
             body_at = 8 + PREFIX.unpack_from(data)[1]
-            return ((loads(str(data[8:body_at], "utf-8")), data[body_at:], data),)
+            return ((header_of(data[8:body_at]), data[body_at:], data),)
         self.buffer = self.buffer + data if self.buffer else data
         view, at, total = memoryview(self.buffer), 0, len(self.buffer)
         frames = []
@@ -68,7 +79,7 @@ class Decoder:
                 break
             if total < end and not self.partial:
                 break
-            header = loads(str(view[at + 8 : body_at], "utf-8"))
+            header = header_of(view[at + 8 : body_at])
             if total < end:
                 if header.get("t") not in self.partial:
                     break

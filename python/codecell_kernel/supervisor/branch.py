@@ -1,5 +1,6 @@
 """One interpreter of the cell: its worker, its queue of requests, and the copies it can be restored from."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
+import posix
 from time import monotonic
 
 from ..shared.frames import MAX_HEADER, REHEARSAL, head
@@ -39,6 +40,7 @@ class Branch:
         self.exposed = None  # the frame with the host's functions
         self.runs = 0
         self.holds_values = False  # the interpreter has state that would be lost with it
+        self.failure = None  # what a worker that could not start said before it exited
         self.zombies = ()  # children of the worker that a sweep killed; the worker has to reap them
         self.link = link if link is not None else self.new_link()
 
@@ -225,6 +227,30 @@ class Branch:
         self.tell(request.reply())
         self.supervisor.remove(self)
 
+    def cannot_start(self):
+        """Its new worker exits before it is ready. That ends the cell only if no other session is in it."""
+        if len(self.supervisor.branches) > 1:
+            self.give_up(self.failure or "its worker exits before it is ready")
+            return
+        if self.failure is not None:
+            self.tell({"t": "failed", "reason": self.failure})
+        posix._exit(4)
+
+    def give_up(self, why):
+        """Ends this interpreter alone. The host rejects its requests."""
+        self.supervisor.outlet.write(head({"t": "failed", "reason": why[:2000], "branch": self.number}))
+        waiting = [one for one in (self.active, *self.queue) if one is not None]
+        self.active, self.queue = None, []
+        for one in waiting:
+            one.close_input()
+            if one.kind == "fork":
+                self.forking.drop_unborn(one)
+        self.supervisor.remove(self)
+        if self.forking.born is not None:
+            parent, request = self.forking.born
+            if parent.forking.awaits(request):
+                parent.forking.fail(request)
+
     def close(self):
         """Kills the worker and the copies, and closes all their links. Copies may use older links."""
         links = [self.link]
@@ -245,6 +271,8 @@ class Branch:
 
     def on_reply(self, header, body):
         kind, active = header.get("t"), self.active
+        if self.link.is_killed and kind in ("done", "reply"):
+            return  # its state dies with it: an answer that says it is kept would be false
         if kind == "done" and active is not None and active.is_run and header.get("id") == active.id:
             self.finish_run(claims.ending(header))
         elif kind == "call":
@@ -299,7 +327,7 @@ class Branch:
     def on_started(self, kind, header):
         """The worker sends this once, before any user code runs."""
         if kind == "failed":
-            self.tell({"t": "failed", "reason": str(header.get("reason"))[:2000]})
+            self.failure = str(header.get("reason"))[:2000]  # it exits now, and `cannot_start` tells the host
             return
         self.link.ready = True
         self.tell({"t": "ready"})

@@ -36,7 +36,17 @@ class Forking:
     def conceive(self, request, new_branch, where):
         branch = self.branch
         link, theirs = WorkerLink.unborn(branch.link)
-        branch.link.hand_over(theirs)
+        try:
+            branch.link.hand_over(theirs)
+        except OSError:
+            # user code has closed or filled the socket: that ends neither this session nor the others of the cell
+            link.worker_side = theirs
+            link.close_worker_side()
+            link.close()
+            self.settle(request)
+            branch.tell(request.reply(ok=False, code="too_large", message="the worker takes no descriptors"))
+            branch.next()
+            return
         branch.link.send(dict({"t": "fork", "id": request.id, "token": link.token.hex()}, **where))
         child = new_branch(request.header["into"], link)
         child.forking.born = (branch, request)

@@ -6,6 +6,8 @@ of their bytes pass through this process.
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import _socket
 
+from ..shared.pass_descriptors import pass_descriptors
+
 HOST, PORT = "127.0.0.1", 3128
 BACKLOG = 128
 MESSAGE = '{"cmd":"NODE_HANDLE","type":"net.Native","msg":{"t":"listener","ticket":"%s"}}\n'
@@ -27,11 +29,9 @@ def listen_for_host(messages, ticket):
     The host says whether it arrived. The caller keeps the listener until then.
     """
     listener = listen()
-    descriptor = listener.fileno().to_bytes(4, "little")
     channel = _socket.socket(fileno=messages)
     try:
-        ancillary = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptor)]
-        channel.sendmsg([(MESSAGE % ticket).encode()], ancillary, _socket.MSG_DONTWAIT)
+        pass_descriptors(channel, (MESSAGE % ticket).encode(), [listener.fileno()], _socket.MSG_DONTWAIT)
     except OSError:
         pass  # the host notices that nothing arrived
     finally:

@@ -9,6 +9,7 @@ import _socket
 
 from ..shared.frames import TOKEN_BYTES, head
 from ..shared.lean_json import loads
+from ..shared.pass_descriptors import pass_descriptors
 from . import scratch
 from .channel import Outlet
 from .kill_guard import KillGuard
@@ -24,6 +25,7 @@ class WorkerLink:
     def __init__(self):
         self.ready = False
         self.dead = None  # the wait status, once the worker is dead
+        self.is_killed = False  # it dies soon, whatever it still answers
         self.is_calming = False
         self.exposed = None  # the frame with the host's functions that the worker has
         self.pid = 0
@@ -69,8 +71,7 @@ class WorkerLink:
 
     def hand_over(self, descriptors):
         """Sends descriptors to the worker, which receives them when it handles the request."""
-        ancillary = b"".join(fd.to_bytes(4, "little") for fd in descriptors)
-        self.socket.sendmsg([b"f"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, ancillary)])
+        pass_descriptors(self.socket, b"f", descriptors)
         for fd in descriptors:
             posix.close(fd)
 
@@ -142,7 +143,7 @@ class WorkerLink:
         while monotonic() < end:
             poll.poll(max(1, int((end - monotonic()) * 1000)))
             if any(header.get("t") == "resumed" for header, _ in self.receive()):
-                self.pid, self.dead, self.is_calming = pid, None, False
+                self.pid, self.dead, self.is_killed, self.is_calming = pid, None, False, False
                 self.exposed = None  # a copy may be older than the latest functions
                 return True
         return False

@@ -46,7 +46,8 @@ class Recovery:
                 signal_quietly(copy.pid, 9)
             state, back_to = ("lost", None) if branch.holds_values else ("recovered", 0)
             if not was_ready and (posix.WIFEXITED(status) or self.idle_deaths > MAX_IDLE_DEATHS):
-                posix._exit(4)  # the worker cannot start: its `failed` message said why
+                branch.cannot_start()
+                return
             branch.replace_worker()
             branch.runs = 0
             branch.holds_values = False

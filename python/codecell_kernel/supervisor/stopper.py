@@ -40,6 +40,7 @@ class Stopper:
         active, link = self.branch.active, self.branch.link
         active.ending = active.ending or why
         if kill:
+            link.is_killed = True
             signal_quietly(link.pid, 9)
         elif not link.is_calming:
             self.interrupt()

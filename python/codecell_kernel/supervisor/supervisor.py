@@ -13,6 +13,7 @@ from .branch import Branch
 from .bulk import BulkRelay, NetBody
 from .changes import changes_below
 from .channel import Outlet
+from .host_messages import makes_sense
 from .processes import session_of
 from .request import Request
 from .sweeper import Sweeper
@@ -25,12 +26,14 @@ MAX_PLANS = 64
 
 
 class Supervisor:
-    def __init__(self, channel, run_worker, notify_filter, answers=None, listener=None):
+    def __init__(self, channel, run_worker, notify_filter, answers=None, listener=None, sockets=None):
         """`run_worker` is what a forked worker calls; it never returns. The caller passes it, because this module may not import it.
 
         `answers` is the descriptor for writing to the host, if it differs from the one for reading.
 
         `listener` is a socket that was sent to the host. The first message says whether the host received it.
+
+        `sockets` knows the memory of socket buffers, if the OS reports it.
         """
         self.channel = channel
         self.run_worker = run_worker
@@ -43,6 +46,7 @@ class Supervisor:
         self.guards = {}
         self.inputs = {}  # descriptor to the input of a run, while the program has to read before more can be written
         self.listener = listener
+        self.sockets = sockets
         self.egress = None  # outgoing connections, if the policy allows a network
         self.watched = None  # limits that the Linux kernel does not enforce
         self.situation = None  # everything that the interests depend on
@@ -77,7 +81,7 @@ class Supervisor:
             self.egress.watch(self.poll)
         for fd, events in self.poll.poll(self.wait_ms()):
             if fd in self.owners:
-                self.on_branch_event(fd, events)
+                self.contain(self.owners[fd], self.on_branch_event, fd, events)
                 continue
             if fd == self.outlet.fd and events & (select.POLLOUT | select.POLLERR):
                 self.outlet.flush()
@@ -99,12 +103,24 @@ class Supervisor:
                 self.egress.on_event(fd, events, self.poll)
         for branch in list(self.branches.values()):
             if branch.link.dead is not None:
-                branch.on_replies()
-                if branch.link.dead is not None and branch.number in self.branches:
-                    branch.recovery.recover()
+                self.contain(branch, self.on_dead_worker, branch)
             if branch.calls is not None:
                 branch.calls.grant()  # whatever this step wrote to the worker may have made room
         self.on_time()
+
+    def contain(self, branch, act, *arguments):
+        """An error in what one interpreter does ends that interpreter. The others of the cell are sessions of their own."""
+        try:
+            act(*arguments)
+        except Exception as error:
+            if len(self.branches) < 2 or self.branches.get(branch.number) is not branch:
+                raise
+            branch.give_up("%s: %s" % (type(error).__name__, error))
+
+    def on_dead_worker(self, branch):
+        branch.on_replies()
+        if branch.link.dead is not None and branch.number in self.branches:
+            branch.recovery.recover()
 
     def on_branch_event(self, fd, events):
         branch = self.owners[fd]
@@ -181,7 +197,7 @@ class Supervisor:
     def on_time(self):
         now = monotonic()
         for branch in list(self.branches.values()):
-            branch.on_time(now)
+            self.contain(branch, branch.on_time, now)
         if self.branches and self.watched is not None:
             self.watched.on_time(now)
 
@@ -203,12 +219,18 @@ class Supervisor:
         if not data:
             posix._exit(0)  # the host has exited; Linux kills everything else in this pid namespace
         if self.forwards_run(data):
-            self.branches[0].on_forwarded(Request(self.decoder.feed(data)[0][0]))
+            header = self.decoder.feed(data)[0][0]
+            if not makes_sense(header):
+                raise BadFrame  # the worker has it already
+            self.branches[0].on_forwarded(Request(header))
             return
         for header, body, frame in self.decoder.feed(data):
             self.on_message(header, body, frame)
         missing = self.decoder.take_missing()
-        if missing and header["t"] == "net.data":
+        if missing and not makes_sense(header):
+            self.bulk = BulkRelay(self.channel, None, missing, False)
+            self.relay()
+        elif missing and header["t"] == "net.data":
             self.bulk = NetBody(self, header["id"], missing)
         elif missing:
             branch = self.branches.get(header.get("branch", 0))
@@ -236,10 +258,14 @@ class Supervisor:
             self.bulk.wanted = False
 
     def on_message(self, header, body, frame):
-        kind = header["t"]
+        kind = header["t"] if makes_sense(header) else None
+        if kind is None:
+            return
         if kind == "start":
+            if self.branches:
+                return  # a cell starts once: a second worker in the place of the first would lose its variables
             self.sweeper.allows_background = header["background"]
-            if header.get("watchMemoryBytes"):
+            if header.get("watchMemoryBytes") or (header.get("watchSocketBytes") and self.sockets is not None):
                 self.watch_limits(header)
             if "authorities" in header:
                 self.keep_authorities(header["authorities"], body)
@@ -269,12 +295,12 @@ class Supervisor:
         elif kind == "interrupt":
             branch.on_interrupt(header["id"])
         else:
-            branch.on_request(Request(header, bytes(frame)))
+            self.contain(branch, branch.on_request, Request(header, bytes(frame)))
 
     def watch_limits(self, config):
         from .watched_limits import WatchedLimits
 
-        self.watched = WatchedLimits(self.branches, self.sweeper, config)
+        self.watched = WatchedLimits(self.branches, self.sweeper, config, self.sockets)
 
     def open_egress(self):
         """Imported only if the policy allows a network: every import slows down a cold start."""

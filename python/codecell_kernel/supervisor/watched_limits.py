@@ -1,4 +1,4 @@
-"""Memory and process limits that the supervisor enforces itself, for cells without a cgroup."""
+"""Memory and process limits that the supervisor enforces itself: for cells without a cgroup, and for what no cgroup counts."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 from time import monotonic
 
@@ -6,13 +6,17 @@ from .processes import pids, resident_bytes
 
 RUNNING_SECONDS = 0.02
 IDLE_SECONDS = 0.1
+IDLE_GROUP_SECONDS = 1.0  # with a cgroup, which limits almost everything
 
 
 class WatchedLimits:
-    def __init__(self, branches, sweeper, config):
+    def __init__(self, branches, sweeper, config, sockets=None):
+        """`sockets` knows the memory of socket buffers."""
         self.branches = branches
         self.sweeper = sweeper
-        self.memory_bytes = config.get("watchMemoryBytes")
+        self.sockets = sockets
+        self.memory_bytes = config.get("watchMemoryBytes")  # of everything, if there is no cgroup
+        self.socket_bytes = config.get("watchSocketBytes")  # of TCP and UDP, if there is one
         self.processes = config.get("watchProcesses")
         self.due = 0.0
 
@@ -21,7 +25,7 @@ class WatchedLimits:
         if now < self.due:
             return
         active = [branch for branch in self.branches.values() if branch.active is not None]
-        self.due = now + (RUNNING_SECONDS if active else IDLE_SECONDS)
+        self.due = now + (RUNNING_SECONDS if active else IDLE_SECONDS if self.memory_bytes else IDLE_GROUP_SECONDS)
         self.look(active)
         # A look that takes long leaves time for other work.
         self.due = max(self.due, now + 3 * (monotonic() - now))
@@ -29,13 +33,20 @@ class WatchedLimits:
     def look(self, active):
         """`active` are the branches with a current request."""
         self.watch_processes()
-        if resident_bytes(self.sweeper.kept(workers=False), self.memory_bytes) <= self.memory_bytes:
+        if not self.is_over():
             return
         if active:
             active[-1].stopper.stop("out_of_memory", kill=True)
         else:
             for branch in self.branches.values():
                 branch.recovery.end_idle("it exceeded the memory limit between two runs")
+
+    def is_over(self):
+        if self.memory_bytes is None:
+            return self.sockets.internet_bytes(self.socket_bytes) > self.socket_bytes
+        buffers = 0 if self.sockets is None else self.sockets.all_bytes(self.memory_bytes // 8)
+        left = self.memory_bytes - buffers
+        return left < 0 or resident_bytes(self.sweeper.kept(workers=False), left) > left
 
     def watch_processes(self):
         """A run that starts too many processes loses all of them, and continues."""

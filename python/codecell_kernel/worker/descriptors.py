@@ -2,6 +2,8 @@
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
 
+from ..shared.pass_descriptors import pass_descriptors
+
 
 def receive_descriptors(fd, count):
     import _socket
@@ -41,8 +43,9 @@ def send_descriptor(fd, passed):
     import _socket
 
     end = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, posix.dup(fd))
-    ancillary = [] if passed < 0 else [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed.to_bytes(4, "little"))]
-    end.sendmsg([b"g"], ancillary)
-    end.close()
-    if passed >= 0:
+    if passed < 0:
+        end.send(b"g")
+    else:
+        pass_descriptors(end, b"g", [passed])
         posix.close(passed)
+    end.close()

@@ -10,6 +10,7 @@ import _thread
 
 from ..shared.frames import PREFIX
 from ..shared.lean_json import dumps, loads
+from ..shared.pass_descriptors import give_up_headroom
 from ..shared.system import add_reporting_filter, close_all_but, set_dumpable, set_name, set_oom_score
 from .descriptors import discard_descriptors, receive_descriptors, send_descriptor
 from .errors import KernelError
@@ -423,6 +424,7 @@ def main(requests, replies, out, err, token, config, notify_filter):
         if notify_filter:
             send_again_if_interrupted()
         send_descriptor(replies, listener)
+        give_up_headroom()
         close_all_but((0, 1, 2, requests, replies))
         _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
         sys.argv[:] = [""]

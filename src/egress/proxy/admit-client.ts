@@ -24,7 +24,8 @@ const unrecognizedName = Buffer.from([21, 3, 1, 0, 2, 2, 112]);
 
 /** Holds the client's bytes back until its ClientHello is complete and names the host. */
 export function admitClient({ client, early, host, needsTls, limits, ...on }: Admission): void {
-  let held: Buffer = Buffer.alloc(0);
+  let pieces: Buffer[] = [];
+  let [heldBytes, atLeast] = [0, 1];
   const timer = needsTls ? setTimeout(() => refuse("the TLS hello did not come in time"), limits.helloMs) : undefined;
   const done = () => {
     clearTimeout(timer);
@@ -37,9 +38,17 @@ export function admitClient({ client, early, host, needsTls, limits, ...on }: Ad
     sayGoodbye(client, unrecognizedName);
   };
   const look = (bytes: Buffer) => {
-    held = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
+    pieces.push(bytes);
+    heldBytes += bytes.length;
+    // The attack: a hello of 64 KiB that comes byte by byte, and is joined and parsed again for each of them.
+    if (heldBytes < atLeast) return;
+    const held = pieces.length === 1 ? bytes : Buffer.concat(pieces, heldBytes);
+    pieces = [held];
     const verdict = judge(held, host, needsTls);
-    if (verdict === "more") return;
+    if (typeof verdict === "number") {
+      atLeast = verdict;
+      return;
+    }
     if (verdict !== "admitted") return refuse(verdict.refused);
     done();
     client.pause();
@@ -55,11 +64,12 @@ export function admitClient({ client, early, host, needsTls, limits, ...on }: Ad
   if (early.length > 0) look(early);
 }
 
-function judge(held: Buffer, host: string, needsTls: boolean): "more" | "admitted" | { refused: string } {
+/** A number: how many bytes there must be at least for another answer. */
+function judge(held: Buffer, host: string, needsTls: boolean): number | "admitted" | { refused: string } {
   const hello = readClientHello(held);
   switch (hello.kind) {
     case "more":
-      return held.length > maxHelloBytes ? { refused: "the TLS hello is too long" } : "more";
+      return held.length > maxHelloBytes ? { refused: "the TLS hello is too long" } : hello.atLeast;
     case "not_tls":
       return needsTls ? { refused: `the traffic to ${host} is not TLS` } : "admitted";
     case "malformed":

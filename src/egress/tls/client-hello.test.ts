@@ -11,8 +11,29 @@ test("readClientHello reads the server name of a real client", () => {
 
 test("readClientHello waits while bytes are missing, however few there are", () => {
   for (let length = 0; length < hello.length; length++)
-    expect(readClientHello(hello.subarray(0, length))).toEqual({ kind: "more" });
+    expect(readClientHello(hello.subarray(0, length))).toMatchObject({ kind: "more" });
 });
+
+test.each([1, 7, 10_000])(
+  "a hello in records of %i bytes that comes byte by byte is parsed only a few times",
+  (size) => {
+    const bytes = inRecordsOf(size, hello);
+    let [parses, atLeast] = [0, 1];
+    for (let length = 1; length <= bytes.length; length++) {
+      const isComplete = readClientHello(bytes.subarray(0, length)).kind === "hello";
+      if (length < atLeast) {
+        expect([length, isComplete]).toEqual([length, false]);
+        continue;
+      }
+      parses++;
+      const verdict = readClientHello(bytes.subarray(0, length));
+      atLeast = verdict.kind === "more" ? verdict.atLeast : length;
+      expect(isComplete).toBe(length === bytes.length);
+    }
+    expect(atLeast).toBe(bytes.length);
+    expect(parses).toBeLessThan(100);
+  },
+);
 
 test("readClientHello reads a hello that is split into records of one byte", () => {
   expect(readClientHello(inRecordsOf(1, hello))).toMatchObject({ serverName: "good.example" });
@@ -55,7 +76,7 @@ test("readClientHello refuses a hello that never ends", () => {
 
 test("readClientHello reads a hello in ten thousand records of one byte in linear time", async () => {
   const long = inRecordsOf(1, Buffer.concat([Buffer.from([22, 3, 1, 42, 48, 1, 0, 0xff, 0]), Buffer.alloc(10_796)]));
-  expect(readClientHello(long)).toEqual({ kind: "more" });
+  expect(readClientHello(long)).toMatchObject({ kind: "more" });
   const took = (bytes: Buffer) =>
     cpuMsOf(() => {
       for (let turn = 0; turn < 3; turn++) readClientHello(bytes);

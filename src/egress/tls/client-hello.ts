@@ -1,6 +1,7 @@
 /** The result of parsing a client's first bytes. */
 export type HelloVerdict =
-  | { readonly kind: "more" }
+  /** `atLeast`: with fewer bytes than this in total, the answer is the same */
+  | { readonly kind: "more"; readonly atLeast: number }
   | { readonly kind: "not_tls" }
   | { readonly kind: "hello"; readonly serverName: string | undefined; readonly isEncrypted: boolean }
   | { readonly kind: "malformed"; readonly why: string };
@@ -18,12 +19,13 @@ const maxRecordBytes = 16_384;
  * of one byte. Servers accept it, but a parser that reads only the first record misses the name.
  */
 export function readClientHello(bytes: Buffer): HelloVerdict {
-  if (bytes.length === 0) return { kind: "more" };
+  if (bytes.length === 0) return { kind: "more", atLeast: 1 };
   if (bytes[0] !== handshakeRecord) return { kind: "not_tls" };
   const message = handshakeMessage(bytes);
   if (typeof message === "string") return { kind: "malformed", why: message };
-  if (message === undefined) {
-    return bytes.length >= maxHelloBytes ? { kind: "malformed", why: "the TLS hello is too long" } : { kind: "more" };
+  if (typeof message === "number") {
+    if (bytes.length >= maxHelloBytes) return { kind: "malformed", why: "the TLS hello is too long" };
+    return { kind: "more", atLeast: Math.min(message, maxHelloBytes) };
   }
   try {
     return readExtensions(new Cursor(message));
@@ -34,15 +36,17 @@ export function readClientHello(bytes: Buffer): HelloVerdict {
 }
 
 /**
- * The body of the first handshake message; undefined while bytes are missing, an error text if it is invalid. Each byte is
- * copied once. The attack: ten thousand records of one byte, which take seconds if they are joined again for each record.
+ * The body of the first handshake message; an error text if it is invalid; while bytes are missing, how many there must be at
+ * least. Each byte is copied once. The attack: ten thousand records of one byte, which take seconds if they are joined again for
+ * each record.
  */
-function handshakeMessage(bytes: Buffer): Buffer | string | undefined {
+function handshakeMessage(bytes: Buffer): Buffer | string | number {
   const gathered = Buffer.alloc(bytes.length);
   let count = 0;
+  let missing = 4;
   for (let at = 0; at < bytes.length; ) {
     if (bytes[at] !== handshakeRecord) return "another TLS record came before the end of the hello";
-    if (bytes.length - at < 5) return undefined;
+    if (bytes.length - at < 5) return at + 5 + missing;
     if (bytes[at + 1] !== 3) return "not a version of TLS";
     const length = bytes.readUInt16BE(at + 3);
     if (length === 0 || length > maxRecordBytes) return "a TLS record of a forbidden length";
@@ -53,11 +57,13 @@ function handshakeMessage(bytes: Buffer): Buffer | string | undefined {
       if (gathered[0] !== clientHello) return "the first TLS message is not a ClientHello";
       const size = gathered.readUIntBE(1, 3);
       if (size > maxHelloBytes) return "the TLS hello is too long";
-      if (count >= 4 + size) return gathered.subarray(4, 4 + size);
-    }
-    if (copied < length) return undefined;
+      missing = 4 + size - count;
+      if (missing <= 0) return gathered.subarray(4, 4 + size);
+    } else missing = 4 - count;
+    // The rest of this record may be all that is missing.
+    if (copied < length) return bytes.length + missing;
   }
-  return undefined;
+  return bytes.length + 5 + missing;
 }
 
 function readExtensions(cursor: Cursor): HelloVerdict {

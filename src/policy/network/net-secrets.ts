@@ -70,6 +70,23 @@ export function secretsNarrow(
   });
 }
 
+/** What both send: the same value, to the hosts and in the places that both name. */
+export function commonSecrets(
+  a: Readonly<Record<string, NetSecret>>,
+  b: Readonly<Record<string, NetSecret>>,
+): Record<string, NetSecret> {
+  const common = Object.entries(a).flatMap(([name, secret]): [string, NetSecret][] => {
+    const other = Object.hasOwn(b, name) ? b[name] : undefined;
+    if (other === undefined || other.from !== secret.from) return [];
+    const hosts = secret.hosts.filter((host) => other.hosts.includes(host));
+    const headers = secret.headers.filter((header) => other.headers.includes(header));
+    const query = secret.query && other.query;
+    const plaintext = secret.plaintext && other.plaintext;
+    return hosts.length === 0 ? [] : [[name, { from: secret.from, hosts, headers, query, plaintext }]];
+  });
+  return Object.fromEntries(common);
+}
+
 /** `API_TOKEN from env:API_TOKEN → api.example.com`; a policy does not contain the value. */
 export function showSecret([name, { from, hosts, plaintext }]: [string, NetSecret]): string {
   return `${name} from ${from} → ${hosts.join(" ")}${plaintext ? " (plain HTTP too)" : ""}`;

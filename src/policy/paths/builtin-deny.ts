@@ -58,7 +58,7 @@ const profiles = [
 
 /** Files that tools on the host run or obey. The attack: a program writes one and escapes at the next `git commit`. */
 export const obeyedByTheHost = [
-  ...["sandbox.policy.{yaml,yml}", ".git/hooks/**", ".gitconfig", ".config/git/config", ".husky/**"],
+  ...["sandbox.policy.{yaml,yml}", ".envrc", ".git/hooks/**", ".gitconfig", ".config/git/config", ".husky/**"],
   ...[".{bashrc,bash_profile,bash_login,bash_logout,profile,zshrc,zprofile,zshenv,zlogin}", ".config/fish/**"],
   ...[
     ".mcp.json",

@@ -11,7 +11,7 @@ function facts(other: Partial<ContainerFacts> = {}, engine: Partial<EngineFacts>
     engine: {
       ...{ name: "Docker", version: "28.0", cgroupVersion: "2", seccomp: true, isRootless: false },
       ...{ isLocal: true, remapsUsers: false, labelsFiles: false, processors: 4 },
-      limits: { memory: true, swap: true, pids: true, cpus: true },
+      limits: { memory: true, swap: true, pids: true, cpus: true, sockets: false },
       ...engine,
     },
     ...{ runtime: undefined, hasOwnKernel: false, image: "codecell-python:1", imageId: "sha256:1" },
@@ -42,12 +42,12 @@ describe("the plan of a container", () => {
     ["pids", "proc.pids"],
     ["cpus", "proc.cpus"],
   ] as const)("refuses the rule if the engine cannot limit %s", (limit, rule) => {
-    const limits = { memory: true, swap: true, pids: true, cpus: true, [limit]: false };
+    const limits = { memory: true, swap: true, pids: true, cpus: true, sockets: false, [limit]: false };
     expect(refused({}, facts({}, { limits }))).toEqual([rule]);
   });
 
   test("has a note if swap is not limited", () => {
-    const unlimited = facts({}, { limits: { memory: true, swap: false, pids: true, cpus: true } });
+    const unlimited = facts({}, { limits: { memory: true, swap: false, pids: true, cpus: true, sockets: false } });
     expect(answer("proc.memory", {}, unlimited)?.how).not.toContain("without swap");
     expect(plan({}, unlimited).notes.join()).toContain("cannot limit swap");
     expect(plan({}).notes.join()).not.toContain("swap");
@@ -82,6 +82,18 @@ describe("the plan of a container", () => {
     expect(answer("isolation.minimum", {}, own)?.how).toBe(
       "an OS kernel of its own, by Docker 28.0 with the runtime runsc",
     );
+  });
+
+  test("says how much memory a container with its own OS kernel gets, and how socket buffers count", () => {
+    const own = facts({ hasOwnKernel: true, runtime: "runsc", hasSessionDirectory: true });
+    const row = answer("proc.memory", { proc: { memory: "64MiB" } }, own)?.how;
+    expect(row).toContain("the container's own limit is 448MiB");
+    expect(answer("proc.memory")?.how).toContain("count once they are accepted");
+    const v1 = { cgroupVersion: "1", limits: { memory: true, swap: true, pids: true, cpus: true, sockets: true } };
+    const policy = { proc: { memory: "64MiB" } } as const;
+    expect(answer("proc.memory", policy, facts({}, v1))?.how).toContain("a limit of their own, 16MiB");
+    const podman = facts({}, { ...v1, limits: { ...v1.limits, sockets: false } });
+    expect(answer("proc.memory", policy, podman)?.how).toContain("not counted, but the supervisor ends");
   });
 
   test("says who enforces the disk limit", () => {

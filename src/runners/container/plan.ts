@@ -3,10 +3,11 @@ import type { Policy } from "../../policy/schema.ts";
 import { type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rules.ts";
 import { exactDisk, measuredDirectory, ownFileSystem, uncountedMounts } from "../disk-rule.ts";
 import type { ImageSupport } from "../linux/disk/image/image-support.ts";
+import { socketRow } from "../linux/socket-limits.ts";
 import { networkRules } from "../network-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
 import { onlyVariables, supervisedRules } from "../supervised-rules.ts";
-import { kernelProcesses, scratchBytes } from "./cell/container-spec.ts";
+import { kernelProcesses, memoryFilesBytes, ownKernelBytes } from "./cell/container-spec.ts";
 import type { Engine } from "./engine/engine.ts";
 
 /** Facts that decide how a policy is enforced. */
@@ -61,16 +62,19 @@ const table: AnswerTable<ContainerFacts> = {
     const most = processors !== undefined && processors < proc.cpus ? `, of ${processors} available` : "";
     return byOs(`cpu quota of the container${most}, cgroup v${engine.cgroupVersion}`);
   },
-  "proc.memory": ({ proc, fs }, { engine, hasOwnKernel, hasSessionDirectory }) => {
+  "proc.memory": (policy, { engine, hasOwnKernel, hasSessionDirectory }) => {
     if (!engine.limits.memory) return unlimited("memory", "memory", engine);
+    const { memoryBytes } = policy.proc;
+    const files = memoryFilesBytes(policy, hasSessionDirectory);
     if (hasOwnKernel)
       return bySupervisor(
-        "sum of resident memory every 20 ms, RLIMIT_DATA for each process, and a limit of the container",
+        "sum of resident memory every 20 ms, RLIMIT_DATA for each process; the container's own limit is " +
+          `${formatSize(memoryBytes + files + ownKernelBytes)}, with ${formatSize(files)} for files in memory and ` +
+          `${formatSize(ownKernelBytes)} for the cell's OS kernel`,
       );
-    const isOnDisk = fs.workspace !== undefined || hasSessionDirectory;
-    const files = scratchBytes.tmp + scratchBytes.shared + (isOnDisk ? 0 : proc.diskBytes);
+    const counted = engine.cgroupVersion !== "1" ? "together" : engine.limits.sockets ? "separately" : "nowhere";
     return byOs(
-      `memory limit of the container${engine.limits.swap ? " without swap" : ""}, cgroup v${engine.cgroupVersion}, together with ${formatSize(files)} for files in memory`,
+      `memory limit of the container${engine.limits.swap ? " without swap" : ""}, cgroup v${engine.cgroupVersion}, together with ${formatSize(files)} for files in memory; ${socketRow(memoryBytes, counted)}`,
     );
   },
   "proc.pids": (_, { engine, hasOwnKernel }) => {

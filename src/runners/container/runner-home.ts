@@ -6,11 +6,12 @@ import type { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { isHeld, takeLock } from "../../lib/files/liveness-lock.ts";
 import { openRuntimeDirectory } from "../../lib/files/runtime-directory.ts";
+import { CellUsers } from "../linux/cell-users.ts";
 import { type ClosedEntries, makeClosedEntries } from "../linux/closed-entries.ts";
-import { privateUids, type UidRange } from "../linux/private-uid.ts";
 import { lockLabel, machineLabel, ownerLabel } from "./cell/orphans.ts";
 
 const mostProcesses = 16_384;
+const mostFiles = 1_048_576;
 
 /** What a runner sets up once for all its cells. */
 export interface RunnerHome extends ClosedEntries {
@@ -21,8 +22,10 @@ export interface RunnerHome extends ClosedEntries {
   readonly directory: string;
   readonly emptyDirectory: string;
   readonly labels: Readonly<Record<string, string>>;
-  readonly uids: UidRange | undefined;
+  /** users for cells, if codecell runs as root */
+  readonly users: CellUsers | undefined;
   readonly processLimit: number | undefined;
+  readonly fileLimit: number | undefined;
 }
 
 /** Takes the lock that tells other runners that this one is running, and creates the files that all cells share. */
@@ -43,8 +46,9 @@ export async function openRunnerHome(requested: string | undefined, cleanup: Cle
     ...{ tag, machine, runtimeDir, directory, emptyDirectory },
     ...makeClosedEntries(directory),
     labels: { [ownerLabel]: tag, [lockLabel]: lock.path, [machineLabel]: machine },
-    processLimit: await processLimit(),
-    uids: process.getuid?.() === 0 ? privateUids(await readFile("/proc/self/uid_map", "utf8")) : undefined,
+    processLimit: await hardLimit("processes", mostProcesses),
+    fileLimit: await hardLimit("open files", mostFiles),
+    users: await CellUsers.open(runtimeDir, cleanup),
   };
 }
 
@@ -61,11 +65,11 @@ function lockPath(runtimeDir: string, tag: string): string {
   return join(runtimeDir, `containers-${tag}`);
 }
 
-/** A limit that is enough for all cells of a user, and that a host with a limit on processes per user allows. */
-async function processLimit(): Promise<number | undefined> {
+/** A limit that is enough for all cells of a user, and that a host which limits its users allows. Undefined: it does not. */
+async function hardLimit(name: string, most: number): Promise<number | undefined> {
   const text = await readFile("/proc/self/limits", "utf8").catch(() => "");
-  const [, hard] = /^Max processes\s+\S+\s+(\d+)/m.exec(text) ?? [];
-  return hard === undefined ? undefined : Math.min(Number(hard), mostProcesses);
+  const [, hard] = new RegExp(`^Max ${name}\\s+\\S+\\s+(\\d+)`, "m").exec(text) ?? [];
+  return hard === undefined ? undefined : Math.min(Number(hard), most);
 }
 
 /** Identifies this machine without revealing anything else about it. */

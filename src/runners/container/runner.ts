@@ -18,6 +18,7 @@ import { namespaceGuarantees } from "../linux/guarantees.ts";
 import { linuxKernelSetup } from "../linux/kernel-setup.ts";
 import { closedWorkspace, resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
+import { socketLimits } from "../linux/socket-limits.ts";
 import type { EnforcementPlan } from "../receipt.ts";
 import type { Cell, CellSpec, Guarantee, Probe, ProbeOptions, SandboxRunner, StartOptions } from "../runner.ts";
 import { CellChannel } from "./cell/cell-channel.ts";
@@ -206,11 +207,14 @@ class ContainerRunner implements SandboxRunner {
     });
     const home = await opening;
     refuseNested(engine, mounts);
-    const user = containerUser(engine, home.uids, mounts, spec.policyHash);
     await using cleanup = new Cleanup();
     const pinned = await this.#disks.pin(spec);
     cleanup.defer(() => pinned?.letGo());
     const workspace = pinned?.directory ?? own;
+    const owner = { mounts, policyHash: spec.policyHash, workspace };
+    const user = containerUser(engine, await home.users?.forCell(owner, cleanup));
+    // the same for all cells of a policy, because examining an image takes longer than starting a cell
+    const examiner = containerUser(engine, home.users?.forPolicy(owner));
     const watched = policy.fs.workspace ?? workspace;
     const isHeld = pinned !== undefined && policy.proc.exactDisk;
     const watch = watched && !isHeld ? await DiskWatch.open(watched, policy.proc.diskBytes, this.#logger) : undefined;
@@ -222,10 +226,10 @@ class ContainerRunner implements SandboxRunner {
     const { runtime, hasOwnKernel } = facts;
     const { runtimeDir, labels, processLimit, emptyDirectory } = home;
     const run = containerForImage({
-      ...{ engine, runtime, hasOwnKernel, image, user, labels, processLimit, emptyDirectory },
+      ...{ engine, runtime, hasOwnKernel, image, user: examiner, labels, processLimit, emptyDirectory },
       ...{ name: `codecell-${home.tag}-${number}-image`, removals: this.#removals },
     });
-    const examined = { image, uid: user.uid, arch: engine.arch ?? "x64", hasOwnKernel, runtimeDir, run } as const;
+    const examined = { image, uid: examiner.uid, arch: engine.arch ?? "x64", hasOwnKernel, runtimeDir, run } as const;
     const [kernel, identityDirectory, listener] = await Promise.all([
       this.#kernels.get(examined).catch((error: unknown) => this.#cannotExamine(engine, error)),
       this.#identities.get(String(user.uid), () => writeIdentity(home.directory, user)),
@@ -257,7 +261,10 @@ class ContainerRunner implements SandboxRunner {
         usesHostUsers: engine.remapsUsers,
         usesHostLabels: engine.labelsFiles,
         processLimit: home.processLimit,
+        // an engine on another machine may allow less
+        fileLimit: engine.isLocal ? home.fileLimit : undefined,
         processors: engine.processors,
+        limitsSockets: engine.limits.sockets,
       }),
     });
     cleanup.defer(() => this.#remove(engine, container));
@@ -267,7 +274,9 @@ class ContainerRunner implements SandboxRunner {
       setup: linuxKernelSetup(policy, {
         path: kernel.path,
         env: { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" },
-        ...(hasOwnKernel ? { watchMemoryBytes: policy.proc.memoryBytes, watchProcesses: policy.proc.pids } : {}),
+        ...(hasOwnKernel
+          ? { watchMemoryBytes: policy.proc.memoryBytes, watchProcesses: policy.proc.pids }
+          : { watchSocketBytes: socketLimits(policy.proc.memoryBytes).watchBytes }),
       }),
       receipt,
       ...{ disk, moduleHint },

@@ -3,15 +3,10 @@ import type { CellMount } from "./mounts.ts";
 import type { UidRange } from "./private-uid.ts";
 
 /**
- * The uid of a cell: codecell's own or, if codecell runs as root, one that nobody else has, so that an escape does not
- * give root. The owner of a writable host directory takes precedence, because nobody else can write there.
+ * The owner of the writable host directories, if there are any. Root starts cells that have some as their owner, because nobody
+ * else can write there.
  */
-export function chooseCellUid(
-  range: UidRange | undefined,
-  mounts: readonly CellMount[],
-  policyHash: string,
-): number | undefined {
-  if (!range) return undefined;
+export function writableOwner(mounts: readonly CellMount[]): number | undefined {
   const owners = new Set(mounts.filter((mount) => !mount.readOnly).map((mount) => mount.ownerUid));
   const rootOwned = mounts.find((mount) => !mount.readOnly && mount.ownerUid === 0);
   if (rootOwned) {
@@ -31,6 +26,10 @@ export function chooseCellUid(
     });
   }
   const [owner] = owners;
-  // The same policy gets the same uid, so that a reopened session still owns its files.
-  return owner ?? range.first + (Number.parseInt(policyHash.slice(0, 8), 16) % range.count);
+  return owner;
+}
+
+/** Pure: the uid that cells of a policy share if they cannot have their own. */
+export function policyUid(shared: UidRange, policyHash: string): number {
+  return shared.first + (Number.parseInt(policyHash.slice(0, 8), 16) % shared.count);
 }

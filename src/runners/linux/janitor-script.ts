@@ -37,7 +37,7 @@ while [ "$round" -lt 150 ]; do
   for path in "$@"; do
     if [ "$section" = cgroups ]; then
       if [ "$path" = -- ]; then section=directories; continue; fi
-      for group in "$path/$tag"-*; do
+      for group in "$path/$tag"-*/* "$path/$tag"-*; do # the groups in a group first
         if [ -d "$group" ]; then rmdir "$group" 2>/dev/null || left=1; fi
       done
     elif [ -z "$left" ] && { [ -d "$path" ] || [ -L "$path" ]; }; then

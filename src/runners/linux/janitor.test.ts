@@ -27,7 +27,8 @@ describe.skipIf(process.platform !== "linux")("the janitor", () => {
     await mkdir(precious);
     await writeFile(join(precious, "file"), "stays");
     await symlink(precious, join(directory, "link"));
-    for (const name of [`${tag}-1`, "another-1"]) await mkdir(join(base, "cgroups", name), { recursive: true });
+    for (const name of [`${tag}-1`, `${tag}-t2/template`, `${tag}-t2/${tag}-3`, "another-1"])
+      await mkdir(join(base, "cgroups", name), { recursive: true });
 
     const host = await startHost({ tag, cgroupDirs: [join(base, "cgroups")], directories: [directory] });
     onTestFinished(() => void process.kill(host.similar, "SIGKILL"));

@@ -11,7 +11,8 @@ export function preloadEnvironment({ env }: Policy): Record<string, string> {
 }
 
 /** What a runner adds to the setup that all runners on Linux share. */
-export interface OwnSetup extends Pick<KernelSetup, "path" | "watchMemoryBytes" | "watchProcesses"> {
+export interface OwnSetup
+  extends Pick<KernelSetup, "path" | "watchMemoryBytes" | "watchSocketBytes" | "watchProcesses"> {
   /** variables of this runner; the policy's variables override them */
   readonly env?: Readonly<Record<string, string>>;
 }

@@ -36,6 +36,7 @@ const template: TemplatePaths = {
     { source: "/data/one.csv", target: "/one.csv", mode: "ro", kind: "file" },
   ],
   cgroups: [{ controller: "memory", directory: "/sys/fs/cgroup/memory/own" }],
+  mapsUsers: false,
 };
 const direct: DirectPaths = {
   ...jail,
@@ -179,4 +180,23 @@ test("the host's certificates are mounted only in cells that have a network", ()
   expect(templateArguments(template)).not.toContain("/etc/pki/ca.pem");
   const args = templateArguments({ ...template, certificates: "/etc/pki/ca.pem" }).join(" ");
   expect(args).toContain("--ro-bind /etc/pki/ca.pem /etc/ssl/certs/ca-certificates.crt");
+});
+
+describe("the jail of a template whose cells have their own uids", () => {
+  const args = templateArguments({ ...template, mapsUsers: true });
+
+  test("lets the template switch to the uids of its namespace, and has no other capability", () => {
+    const added = args.flatMap((arg, index) => (arg === "--cap-add" ? [args[index + 1]] : []));
+    expect(added).toEqual(["CAP_SETUID", "CAP_SETGID", "CAP_KILL"]);
+    expect(args.indexOf("--cap-drop")).toBeLessThan(args.indexOf("--cap-add"));
+    expect(templateArguments(template)).not.toContain("--cap-add");
+  });
+
+  test("creates the directories above its mounts, because bubblewrap would close them to other uids", () => {
+    const text = args.join(" ");
+    expect(text).toContain("--dir /run/m --ro-bind /data/in /run/m/0");
+    expect(text).toContain("--dir /etc --ro-bind /");
+    expect(args.filter((arg, index) => arg === "/etc" && args[index - 1] === "--dir")).toHaveLength(1);
+    expect(text.indexOf("--tmpfs /run")).toBeLessThan(text.indexOf("--dir /run/m"));
+  });
 });

@@ -1,8 +1,10 @@
+import { dirname } from "node:path";
 import type { ClosedEntries } from "../linux/closed-entries.ts";
 import type { HostRoot } from "../linux/host-root.ts";
 import type { PythonInstallation } from "../linux/python.ts";
 import { cellHostname, cellUid, identityFiles } from "./identity-files.ts";
 import type { ProcMasks } from "./proc-masks.ts";
+import { mappingArguments } from "./user-map.ts";
 
 /** The descriptor on which Node passes the system call filter to bubblewrap. */
 export const filterDescriptor = 3;
@@ -51,6 +53,8 @@ export interface JailMount {
 }
 
 export interface TemplatePaths extends JailPaths {
+  /** each cell gets its own uid: see `mapUsers` */
+  readonly mapsUsers: boolean;
   readonly socketDirectory: string;
   /** staged at `stagePath(index)`; each cell mounts them at their targets with its own masks */
   readonly mounts: readonly JailMount[];
@@ -79,9 +83,10 @@ export function stagePath(index: number): string {
 export function templateArguments(paths: TemplatePaths): string[] {
   // with nsdelegate, a process can move only inside its cgroup namespace, so cells unshare theirs after moving
   const movesInUnifiedTree = paths.cgroups.some(({ controller }) => controller === "unified");
-  return [
+  const args = [
     ...namespaces(paths.tag),
     ...(movesInUnifiedTree ? [] : ["--unshare-cgroup"]),
+    ...(paths.mapsUsers ? mappingArguments : []),
     ...root(paths),
     ...["--ro-bind", paths.emptyFile, insidePath.emptyFile],
     ...["--ro-bind", paths.emptyDirectory, insidePath.emptyDirectory],
@@ -100,8 +105,23 @@ export function templateArguments(paths: TemplatePaths): string[] {
       ...["--bind", directory, `${insidePath.cgroups}/${controller}`],
     ]),
     ...["--remount-ro", "/dev", "--remount-ro", "/run", "--remount-ro", "/"],
-    ...handover(paths, "/"),
   ];
+  return [...(paths.mapsUsers ? withOpenParents(args) : args), ...handover(paths, "/")];
+}
+
+/** Creates the directories above mounts first. bubblewrap would close them to every uid but its own, and cells have others. */
+function withOpenParents(args: readonly string[]): string[] {
+  const made = new Set(["/"]);
+  return args.flatMap((arg, index) => {
+    const target = ["--ro-bind", "--ro-bind-try", "--bind", "--symlink"].includes(arg) ? args[index + 2] : undefined;
+    if (target === undefined) return [arg];
+    const missing: string[] = [];
+    for (let above = dirname(target); !made.has(above); above = dirname(above)) {
+      made.add(above);
+      missing.unshift(above);
+    }
+    return [...missing.flatMap((path) => ["--dir", path]), arg];
+  });
 }
 
 /** Pure: the arguments for one jail per cell, for hosts that forbid nested user namespaces. */

@@ -3,10 +3,14 @@ import { FakeCgroups } from "../../../test/support/fake-cgroups.ts";
 import { createCellCgroup } from "./cell-cgroup.ts";
 import type { CgroupController } from "./cgroup.ts";
 
-const limits = { memoryBytes: 1000, pids: 64, cpus: 1.5 };
+const limits = { memoryBytes: 1000, socketBytes: 250, pids: 64, cpus: 1.5 };
 const controllers: ReadonlySet<CgroupController> = new Set(["memory", "pids", "cpu"]);
 const unified = { kind: "v2", dir: "/cg", controllers } as const;
-const separate = { kind: "v1", dirs: { memory: "/m", pids: "/p", cpu: "/c", cpuacct: "/a" } } as const;
+const separate = {
+  kind: "v1",
+  dirs: { memory: "/m", pids: "/p", cpu: "/c", cpuacct: "/a" },
+  limitsSockets: false,
+} as const;
 const unifiedFiles = ["memory.max", "memory.swap.max", "memory.oom.group", "pids.max", "cpu.max", "cgroup.kill"];
 const separateFiles = ["memory.limit_in_bytes", "pids.max", "cpu.cfs_period_us", "cpu.cfs_quota_us"];
 
@@ -72,6 +76,20 @@ test("creating v1 cgroups sets the limits and gives their task files to the cell
     ["/m", "/p", "/c", "/a"].map((d) => `${d}/tag-1/tasks`),
   );
   expect([...files.owners]).toEqual(["/m", "/p", "/c", "/a"].map((d) => [`${d}/tag-1/tasks`, 500_000]));
+});
+
+test("a v1 cgroup limits the buffers of sockets where the Linux kernel can", async () => {
+  const files = new FakeCgroups([...separateFiles, "memory.kmem.tcp.limit_in_bytes"]);
+  await createCellCgroup({ ...separate, limitsSockets: true }, "tag-1", limits, { files });
+  expect(files.contents.get("/m/tag-1/memory.kmem.tcp.limit_in_bytes")).toBe("250");
+});
+
+test("creating a cgroup fails if its limit on the buffers of sockets cannot be set", async () => {
+  const files = new FakeCgroups([...separateFiles, "memory.kmem.tcp.limit_in_bytes"]);
+  files.fail("/m/tag-1/memory.kmem.tcp.limit_in_bytes", "EACCES");
+  const limited = { ...separate, limitsSockets: true };
+  await expect(createCellCgroup(limited, "tag-1", limits, { files })).rejects.toThrow("EACCES");
+  expect(files.contents.size).toBe(0);
 });
 
 test("a cgroup can be created without swap accounting", async () => {

@@ -10,6 +10,8 @@ import { killMembers, killPresent, removeCgroup } from "./cgroup-removal.ts";
 export interface CgroupLimits {
   /** limit for heap and tmpfs together, because tmpfs pages count as the cell's memory */
   readonly memoryBytes: number;
+  /** limit for the buffers of TCP and UDP sockets, which v1 counts separately; in v2 they are part of the memory */
+  readonly socketBytes: number;
   readonly pids: number;
   readonly cpus: number;
 }
@@ -24,11 +26,13 @@ export interface CgroupPlacement {
 
 /** The cgroups of one cell. Disposing kills the processes that are left in them, and removes them. */
 export interface CellCgroup extends AsyncDisposable {
-  /** empty if a process of another uid may not move itself (v2); call `place` instead */
+  /** empty if a process of another uid may not move itself (v2 without a delegated group); call `place` instead */
   readonly placement: readonly CgroupPlacement[];
   /** Moves a process, by its pid on the host, into the groups. Slower than if it moves itself. */
   place(pid: number): Promise<void>;
   usage(): Promise<CellUsage>;
+  /** Gives way to other groups where processors are scarce, or has the usual share again. */
+  giveWay(givesWay: boolean): Promise<void>;
   kill(): Promise<void>;
   /** Kills all processes but the one with this pid on the host, once. */
   killAllBut(pid: number): Promise<void>;
@@ -41,6 +45,11 @@ export interface CellCgroupOptions {
 }
 
 const periodUs = 100_000;
+/** Shares of a processor, if several groups want it: the usual one, and a thirty-second of it. */
+const shares = { v2: { usual: 100, low: 3 }, v1: { usual: 1024, low: 32 } };
+
+/** A file of v1. The Linux kernel counts UDP here too, despite the name. */
+export const socketLimitFile = "memory.kmem.tcp.limit_in_bytes";
 
 /** Creates the groups of a cell and sets its limits. If one cannot be set, it removes the groups and throws. */
 export async function createCellCgroup(
@@ -63,15 +72,18 @@ export async function createCellCgroup(
   if (support.kind === "v2") {
     const directory = await make(support.dir);
     await limitUnified(directory, limits, support.controllers, files);
-    // moving between groups needs write access to their common ancestor, which another uid does not have
-    const placement: CgroupPlacement[] =
-      ownerUid === undefined ? [{ controller: "unified", path: directory, file: "cgroup.procs" }] : [];
+    // moving between groups needs write access to their common ancestor, which another uid has only in a delegated group
+    const movesItself = ownerUid === support.delegatedTo;
+    if (movesItself && ownerUid !== undefined) await files.chown(join(directory, "cgroup.procs"), ownerUid);
+    const placement: CgroupPlacement[] = movesItself
+      ? [{ controller: "unified", path: directory, file: "cgroup.procs" }]
+      : [];
     return new UnifiedCgroup(directory, placement, files, cleanup.move());
   }
 
   const directories = new Map<string, string>();
   for (const [controller, parent] of Object.entries(support.dirs)) directories.set(controller, await make(parent));
-  await limitSeparate(directories, limits, files);
+  await limitSeparate(directories, limits, support.limitsSockets, files);
   const placement: CgroupPlacement[] = [];
   for (const [controller, path] of directories) {
     if (ownerUid !== undefined) await files.chown(join(path, "tasks"), ownerUid);
@@ -87,18 +99,21 @@ async function limitUnified(
   files: CgroupFiles,
 ): Promise<void> {
   const set = (file: string, value: string | number) => files.write(join(directory, file), String(value));
-  await set("memory.max", limits.memoryBytes);
-  // a Linux kernel without swap accounting does not have this file
-  await set("memory.swap.max", 0).catch(ignoreAbsent);
-  // the OOM killer kills only the worker, not the supervisor
-  await set("memory.oom.group", 0).catch(ignoreAbsent);
-  await set("pids.max", limits.pids);
+  if (controllers.has("memory")) {
+    await set("memory.max", limits.memoryBytes);
+    // a Linux kernel without swap accounting does not have this file
+    await set("memory.swap.max", 0).catch(ignoreAbsent);
+    // the OOM killer kills only the worker, not the supervisor
+    await set("memory.oom.group", 0).catch(ignoreAbsent);
+  }
+  if (controllers.has("pids")) await set("pids.max", limits.pids);
   if (controllers.has("cpu")) await set("cpu.max", `${quotaUs(limits)} ${periodUs}`);
 }
 
 async function limitSeparate(
   directories: ReadonlyMap<string, string>,
   limits: CgroupLimits,
+  limitsSockets: boolean,
   files: CgroupFiles,
 ): Promise<void> {
   const set = async (controller: string, file: string, value: number) => {
@@ -109,6 +124,8 @@ async function limitSeparate(
   await set("memory", "memory.limit_in_bytes", limits.memoryBytes);
   await set("memory", "memory.memsw.limit_in_bytes", limits.memoryBytes).catch(ignoreAbsent);
   await set("memory", "memory.swappiness", 0).catch(ignoreAbsent);
+  // before a process is in the group: sockets that exist already are not counted
+  if (limitsSockets) await set("memory", socketLimitFile, limits.socketBytes);
   await set("pids", "pids.max", limits.pids);
   await set("cpu", "cpu.cfs_period_us", periodUs);
   await set("cpu", "cpu.cfs_quota_us", quotaUs(limits));
@@ -135,6 +152,11 @@ class UnifiedCgroup implements CellCgroup {
 
   async usage(): Promise<CellUsage> {
     return unifiedUsage((file) => this.#counters.read(join(this.#directory, file)));
+  }
+
+  async giveWay(givesWay: boolean): Promise<void> {
+    const { low, usual } = shares.v2;
+    await this.#files.write(join(this.#directory, "cpu.weight"), String(givesWay ? low : usual));
   }
 
   async kill(): Promise<void> {
@@ -189,6 +211,13 @@ class SeparateCgroup implements CellCgroup {
         this.#directories.get(controller) ?? (controller === "cpuacct" ? this.#directories.get("cpu") : undefined);
       return directory === undefined ? "" : this.#counters.read(join(directory, file));
     });
+  }
+
+  async giveWay(givesWay: boolean): Promise<void> {
+    const { low, usual } = shares.v1;
+    const directory = this.#directories.get("cpu");
+    if (directory === undefined) return;
+    await this.#files.write(join(directory, "cpu.shares"), String(givesWay ? low : usual));
   }
 
   kill(): Promise<void> {

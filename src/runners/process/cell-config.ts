@@ -6,6 +6,7 @@ import { linuxKernelSetup } from "../linux/kernel-setup.ts";
 import type { CellMount } from "../linux/mounts.ts";
 import type { PythonInstallation } from "../linux/python.ts";
 import { interpreterBytes, someCores } from "../linux/rlimits.ts";
+import { socketLimits } from "../linux/socket-limits.ts";
 import { insidePath } from "./bubblewrap.ts";
 import { cgroupHolds } from "./cgroup.ts";
 import type { ProcMasks } from "./proc-masks.ts";
@@ -65,6 +66,7 @@ export function groupLimits(policy: Policy, hasSessionDirectory: boolean) {
   const { memoryBytes, pids, cpus } = policy.proc;
   return {
     memoryBytes: memoryBytes + privateFilesBytes(policy, hasSessionDirectory),
+    socketBytes: socketLimits(memoryBytes).limitBytes,
     pids: pids + kernelProcesses,
     cpus,
   };
@@ -92,6 +94,8 @@ export function kernelSetup(
       ...(python.libraryPath === undefined ? {} : { LD_LIBRARY_PATH: python.libraryPath }),
       ...(policy.net.enabled && hasCertificates ? certificateVariables(insidePath.certificates) : {}),
     },
-    ...(cgroupHolds(facts.cgroups, "memory") ? {} : { watchMemoryBytes: policy.proc.memoryBytes + interpreterBytes }),
+    ...(cgroupHolds(facts.cgroups, "memory")
+      ? { watchSocketBytes: socketLimits(policy.proc.memoryBytes).watchBytes }
+      : { watchMemoryBytes: policy.proc.memoryBytes + interpreterBytes }),
   });
 }

@@ -3,7 +3,7 @@ import { FakeCgroups } from "../../../test/support/fake-cgroups.ts";
 import { cgroupHolds, detectCgroups } from "./cgroup.ts";
 
 const pid = 4321;
-const options = (files: FakeCgroups) => ({ files, pid, procSelf: "/p", trialName: "trial" });
+const options = (files: FakeCgroups) => ({ files, pid, procSelf: "/p", trialName: "trial", isRoot: false });
 const unifiedFiles = ["memory.max", "memory.swap.max", "memory.oom.group", "pids.max", "cpu.max", "cgroup.kill"];
 
 test("cgroup v2 is used if the controllers are on, and the trial group is removed", async () => {
@@ -29,6 +29,12 @@ test("no process is moved if others share the cgroup, and the reason names the f
     reason: expect.stringContaining("systemd-run --user --scope -p Delegate=yes"),
   });
   expect(files.log).toEqual([]);
+});
+
+test("the fix for root names the system's own service manager", async () => {
+  const files = unifiedTree({ enabled: "", members: `1\n${pid}\n` });
+  const support = await detectCgroups({ ...options(files), isRoot: true });
+  expect(support).toMatchObject({ reason: expect.stringContaining("`systemd-run --scope -p Delegate=yes`") });
 });
 
 test("a cgroup that another user owns is not used, and the reason names the fix", async () => {
@@ -64,6 +70,7 @@ test("cgroup v1 is used if the unified tree has no controllers", async () => {
   expect(await detectCgroups(options(files))).toEqual({
     kind: "v1",
     dirs: { memory: "/cg/memory/m", pids: "/cg/pids", cpu: "/cg/cpu", cpuacct: "/cg/cpuacct" },
+    limitsSockets: false,
   });
 });
 

@@ -1,6 +1,6 @@
 import { basename, dirname, join } from "node:path";
 import { messageOf } from "../../lib/errors.ts";
-import { createCellCgroup } from "./cell-cgroup.ts";
+import { createCellCgroup, socketLimitFile } from "./cell-cgroup.ts";
 import { type CgroupFiles, errorCode, realCgroupFiles } from "./cgroup-files.ts";
 import { ownCgroups } from "./cgroup-mounts.ts";
 import type { RememberedTrial } from "./remembered-trial.ts";
@@ -14,6 +14,8 @@ export type CgroupSupport =
       /** cells are created in it, beside a leaf that contains this process */
       readonly dir: string;
       readonly controllers: ReadonlySet<CgroupController>;
+      /** the uid whose processes may move themselves between groups in `dir`; default: codecell's own */
+      readonly delegatedTo?: number;
     }
   | {
       readonly kind: "v1";
@@ -24,6 +26,8 @@ export type CgroupSupport =
         /** only counts CPU time */
         readonly cpuacct?: string;
       };
+      /** socket buffers have a limit of their own here: the memory limit of v1 does not count those of TCP and UDP */
+      readonly limitsSockets: boolean;
     }
   | { readonly kind: "none"; readonly reason: string };
 
@@ -38,6 +42,8 @@ export interface DetectOptions {
   readonly trialName?: string;
   /** the pid of this process, as it appears in cgroup files */
   readonly pid?: number;
+  /** default: whether this process is root */
+  readonly isRoot?: boolean;
   /** directory with `cgroup` and `mountinfo` */
   readonly procSelf?: string;
   readonly files?: CgroupFiles;
@@ -48,7 +54,10 @@ export interface DetectOptions {
 /** The group that this process moves into, because v2 allows no processes beside groups with limits. */
 const hostLeaf = "codecell-host";
 
-const notDelegated = "the own cgroup is not delegated; run under `systemd-run --user --scope -p Delegate=yes`";
+const trialLimits = { memoryBytes: 2 ** 26, socketBytes: 2 ** 24, pids: 16, cpus: 1 };
+
+const notDelegated = (isRoot: boolean) =>
+  `the own cgroup is not delegated; run under \`systemd-run ${isRoot ? "" : "--user "}--scope -p Delegate=yes\``;
 
 /** Creates, limits and removes a trial group, because permissions and mount options do not show whether this works. */
 export async function detectCgroups(options: DetectOptions = {}): Promise<CgroupSupport> {
@@ -56,10 +65,10 @@ export async function detectCgroups(options: DetectOptions = {}): Promise<Cgroup
   const trialName = options.trialName ?? `codecell-trial-${process.pid}`;
   try {
     const own = ownCgroups(await files.read(join(procSelf, "cgroup")), await files.read(join(procSelf, "mountinfo")));
-    const support = (await unified(own.unified, options.pid ?? process.pid, files)) ?? separate(own.byController);
+    const support = (await unified(own.unified, options, files)) ?? (await separate(own.byController, files));
     if (support.kind === "none") return support;
     const trial = async () => {
-      const group = await createCellCgroup(support, trialName, { memoryBytes: 2 ** 26, pids: 16, cpus: 1 }, { files });
+      const group = await createCellCgroup(support, trialName, trialLimits, { files });
       await group[Symbol.asyncDispose]();
     };
     await (options.remembered?.pass(support, trial) ?? trial());
@@ -70,7 +79,11 @@ export async function detectCgroups(options: DetectOptions = {}): Promise<Cgroup
 }
 
 /** Undefined if the unified tree has no controllers, so that v1 is tried. */
-async function unified(own: string | undefined, pid: number, files: CgroupFiles): Promise<CgroupSupport | undefined> {
+async function unified(
+  own: string | undefined,
+  { pid = process.pid, isRoot = process.getuid?.() === 0 }: DetectOptions,
+  files: CgroupFiles,
+): Promise<CgroupSupport | undefined> {
   if (own === undefined) return undefined;
   // a child of a codecell that moved itself starts in the leaf
   const dir = basename(own) === hostLeaf ? dirname(own) : own;
@@ -80,7 +93,9 @@ async function unified(own: string | undefined, pid: number, files: CgroupFiles)
 
   const enabled = words(await files.read(join(dir, "cgroup.subtree_control")));
   const missing = wanted.filter((controller) => !enabled.has(controller));
-  if (missing.length > 0 && !(await enable(dir, missing, pid, files))) return { kind: "none", reason: notDelegated };
+  if (missing.length > 0 && !(await enable(dir, missing, pid, files))) {
+    return { kind: "none", reason: notDelegated(isRoot) };
+  }
   return { kind: "v2", dir, controllers: new Set(wanted) };
 }
 
@@ -110,7 +125,7 @@ async function enable(dir: string, controllers: readonly string[], pid: number, 
   }
 }
 
-function separate(byController: ReadonlyMap<string, string>): CgroupSupport {
+async function separate(byController: ReadonlyMap<string, string>, files: CgroupFiles): Promise<CgroupSupport> {
   const memory = byController.get("memory");
   const pids = byController.get("pids");
   if (memory === undefined || pids === undefined) {
@@ -120,7 +135,12 @@ function separate(byController: ReadonlyMap<string, string>): CgroupSupport {
   const cpuacct = byController.get("cpuacct");
   // cpu and cpuacct are often one mount, which needs only one group
   const isSeparate = cpuacct !== undefined && cpuacct !== cpu;
-  return { kind: "v1", dirs: { memory, pids, ...(cpu ? { cpu } : {}), ...(isSeparate ? { cpuacct } : {}) } };
+  const limitsSockets = await files.read(join(memory, socketLimitFile)).then(
+    () => true,
+    () => false,
+  );
+  const dirs = { memory, pids, ...(cpu ? { cpu } : {}), ...(isSeparate ? { cpuacct } : {}) };
+  return { kind: "v1", dirs, limitsSockets };
 }
 
 function words(text: string): Set<string> {

@@ -7,7 +7,7 @@ import { kernelBootstrap } from "../kernel-bootstrap.ts";
 import { collectText } from "../linux/collect-text.ts";
 import type { CellMount } from "../linux/mounts.ts";
 import type { PythonInstallation } from "../linux/python.ts";
-import { seccompFilter } from "../linux/seccomp/seccomp.ts";
+import { closingFilter, seccompFilter } from "../linux/seccomp/seccomp.ts";
 import type { FilterArch } from "../linux/seccomp/syscalls.ts";
 import type { CellExit } from "../runner.ts";
 import { directArguments, filterDescriptor, type JailMount } from "./bubblewrap.ts";
@@ -16,6 +16,7 @@ import { cellConfig } from "./cell-config.ts";
 import { cgroupHolds } from "./cgroup.ts";
 import type { Host } from "./host.ts";
 import { type Expected, ListenerRegistry, newTicket } from "./listener-registry.ts";
+import { waitForHost } from "./wait-for-host.ts";
 
 const bootstrap = kernelBootstrap("direct");
 /** The shell enters the cell's cgroups before it starts bubblewrap. Paths are arguments, so they cannot inject shell code. */
@@ -54,20 +55,37 @@ export function startDirect(parts: DirectParts): DirectJail {
   const groups = (cgroup?.placement ?? []).map(({ path, file }) => `${path}/${file}`);
   const ticket = parts.handsOver ? newTicket() : undefined;
   const jail = [host.bubblewrap, ...directArguments(directPaths(parts, ticket))];
-  const command = groups.length > 0 ? ["/bin/sh", "-c", enterGroups, "sh", ...groups, "--", ...jail] : jail;
+  const isMoved = cgroup !== undefined && groups.length === 0;
+  const enter = groups.length > 0 ? ["/bin/sh", "-c", enterGroups, "sh", ...groups, "--"] : isMoved ? waitForHost : [];
+  const command = [...enter, ...jail];
   const child: ChildProcess = spawn(command[0] as string, command.slice(1), {
     env: {}, // code could read bubblewrap's environment in /proc/1/environ
     cwd: "/",
     // 3: filter. 4: channel; Node makes pipes above 2 two-way socket pairs. 5, if the cell has a network: an IPC channel,
     // the only kind on which Node accepts descriptors.
-    stdio: ["ignore", "ignore", "pipe", "pipe", "pipe", ...(ticket === undefined ? [] : (["ipc"] as const))],
+    stdio: [
+      isMoved ? "pipe" : "ignore",
+      "ignore",
+      "pipe",
+      "pipe",
+      "pipe",
+      ...(ticket === undefined ? [] : (["ipc"] as const)),
+    ],
     detached: true, // Ctrl-C in the terminal must not kill the cell; codecell handles it
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
   const diagnostics = collectText(child.stderr);
   const filterPipe = child.stdio[filterDescriptor] as Socket;
   filterPipe.on("error", () => {}); // its exit has the reason
-  filterPipe.end(directFilter(parts, { allowAffinity: true }));
+  filterPipe.end(setupFilter(parts));
+  if (isMoved && child.pid !== undefined) {
+    child.stdin?.on("error", () => {}); // its exit has the reason
+    // without its group it does not start: the end of its input makes it exit
+    void cgroup.place(child.pid).then(
+      () => child.stdin?.end("\n"),
+      () => child.stdin?.destroy(),
+    );
+  }
   const exited = once(child, "exit").then(
     ([code, signal]): CellExit => ({ code, signal, diagnostics: diagnostics() }),
     (error: Error): CellExit => ({ code: null, signal: null, diagnostics: error.message }),
@@ -77,22 +95,20 @@ export function startDirect(parts: DirectParts): DirectJail {
   return { pid: child.pid, channel: child.stdio[4] as Socket, exited, expected, kill: () => child.kill("SIGKILL") };
 }
 
-function directFilter({ host, arch, policy }: DirectParts, { allowAffinity }: { allowAffinity: boolean }): Buffer {
+/** In place before the cell pins itself to its cores and opens its list of sockets. Then it adds a filter that refuses both. */
+function setupFilter({ host, arch, policy }: DirectParts): Buffer {
   const allowMemfd = cgroupHolds(host.facts.cgroups, "memory");
   const allowFallocate = isDiskExact(policy);
-  return seccompFilter({ arch, phase: "cell", allowMemfd, allowAffinity, allowFallocate });
-}
-
-/** bubblewrap's filter is in place before the cell pins itself to its cores: the one that keeps it there comes after. */
-function pinningFilter(parts: DirectParts): { readonly filter?: string } {
-  if (cgroupHolds(parts.host.facts.cgroups, "cpu")) return {};
-  return { filter: directFilter(parts, { allowAffinity: false }).toString("hex") };
+  const options = { allowMemfd, fixesBuffers: !allowMemfd, allowAffinity: true, mayListSockets: true, allowFallocate };
+  return seccompFilter({ arch, phase: "cell", ...options });
 }
 
 function directPaths(parts: DirectParts, ticket: string | undefined) {
   const { host, python, policy } = parts;
   const config = cellConfig(policy, host.facts, host.masks, parts.mounts);
   const { maskFiles: _, maskDirs: __, mounts: ___, ...limits } = config;
+  const allowAffinity = cgroupHolds(host.facts.cgroups, "cpu");
+  const filter = closingFilter(parts.arch, { allowAffinity }).toString("hex");
   const handover = ticket === undefined ? {} : { ticket };
   const identities = parts.mounts.map(({ target, identity }) => ({ target, identity }));
   const workspace = parts.mounts.find((mount) => mount.target === "/workspace");
@@ -109,7 +125,7 @@ function directPaths(parts: DirectParts, ticket: string | undefined) {
     emptyDirectory: host.emptyDirectory,
     closedFile: host.closedFile,
     closedDirectory: host.closedDirectory,
-    command: [...start, JSON.stringify({ ...limits, ...pinningFilter(parts), identities, ...handover })],
+    command: [...start, JSON.stringify({ ...limits, filter, identities, ...handover })],
     workspace: workspaceSource
       ? { kind: "host" as const, source: workspaceSource, mode: parts.isReadOnly ? ("ro" as const) : ("rw" as const) }
       : { kind: "private" as const, sizeBytes: policy.proc.diskBytes },

@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { chmod, chown, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Cleanup } from "../../lib/cleanup.ts";
 import { openRuntimeDirectory } from "../../lib/files/runtime-directory.ts";
+import { CellUsers } from "../linux/cell-users.ts";
 import { claimHostDirectory, noteGroups, removeDeadHosts } from "../linux/dead-hosts.ts";
 import { findHostRoot, type HostRoot } from "../linux/host-root.ts";
 import { startJanitor } from "../linux/janitor.ts";
-import { privateUids, type UidRange } from "../linux/private-uid.ts";
 import { type CgroupSupport, detectCgroups } from "./cgroup.ts";
 import { type ConstantFiles, makeConstantFiles, shareConstantFiles } from "./constant-files.ts";
 import type { BubblewrapProbe } from "./probe.ts";
@@ -25,8 +25,8 @@ export interface Host extends ConstantFiles {
   readonly layouts: WorkingBubblewrap["layouts"];
   /** path of bubblewrap */
   readonly bubblewrap: string;
-  /** uids for cells, if codecell runs as root */
-  readonly uids: UidRange | undefined;
+  /** users for cells, if codecell runs as root */
+  readonly users: CellUsers | undefined;
   readonly root: HostRoot;
   readonly masks: ProcMasks;
   readonly runtimeDir: string;
@@ -40,8 +40,8 @@ export interface HostOptions {
   readonly layout?: Layout;
   /** one cell is started, so a template that later cells are forked from would cost more than it saves */
   readonly isForOneCell?: boolean;
-  /** false: do not use cgroups */
-  readonly cgroups?: boolean;
+  /** false: do not use cgroups; or these, without a trial, for tests */
+  readonly cgroups?: boolean | CgroupSupport;
 }
 
 export type WorkingBubblewrap = Extract<BubblewrapProbe, { available: true }>;
@@ -58,7 +58,9 @@ export async function openHost(
 ): Promise<Host> {
   const tag = `cc${randomBytes(6).toString("hex")}`;
   const runtimeDir = await openRuntimeDirectory(options.runtimeDir);
-  const cgroups = options.cgroups === false ? switchedOff : await usableCgroups(`${tag}-trial`, remembered);
+  const openingUsers = CellUsers.open(runtimeDir, cleanup); // meanwhile, because one command waits for all of this
+  openingUsers.catch(() => {});
+  const cgroups = await usableCgroups(options, `${tag}-trial`, remembered);
   const ownDir = join(runtimeDir, tag);
   const cgroupDirs = cgroups.kind === "v1" ? Object.values(cgroups.dirs) : cgroups.kind === "v2" ? [cgroups.dir] : [];
   if (!options.isForOneCell) await removeDeadHosts(runtimeDir);
@@ -67,31 +69,42 @@ export async function openHost(
   cleanup.defer(() => janitor[Symbol.asyncDispose]());
   cleanup.defer(() => remembered?.settled());
   mkdirSync(ownDir, { mode: 0o711 });
+  const users = await openingUsers;
   noteGroups(ownDir, cgroupDirs);
+  const layout = options.layout ?? (probe.layouts.template ? "template" : "direct");
   return {
     ...{ tag, runtimeDir, ownDir },
     ...(options.isForOneCell ? shareConstantFiles(runtimeDir) : makeConstantFiles(ownDir)),
     ...{ root: findHostRoot(), masks: findProcMasks() },
     bubblewrap: probe.path,
     layouts: probe.layouts,
-    uids: process.getuid?.() === 0 ? privateUids(readFileSync("/proc/self/uid_map", "utf8")) : undefined,
+    users,
     facts: {
       bubblewrap: probe.version,
-      layout: options.layout ?? (probe.layouts.template ? "template" : "direct"),
+      layout,
       cgroups,
       cpus: hostCpus(),
+      users: usersOf(users, layout === "direct" || probe.mapsUsers),
       seesDescriptors: seesDescriptors(),
     },
   };
 }
 
+/** Whose resources cells use. `canSwitch`: the layout can give each cell its own uid. */
+export function usersOf(users: CellUsers | undefined, canSwitch = true): ProcessFacts["users"] {
+  if (users === undefined) return "caller";
+  return users.lease && canSwitch ? "session" : "policy";
+}
+
 const switchedOff: CgroupSupport = { kind: "none", reason: "switched off" };
 
-/** A cell moves itself into its cgroup. In v2, a process of another uid may not, so root cannot use v2. */
-async function usableCgroups(trialName: string, remembered: RememberedTrial | undefined): Promise<CgroupSupport> {
-  const support = await detectCgroups({ trialName, remembered });
-  if (support.kind !== "v2" || process.getuid?.() !== 0) return support;
-  return { kind: "none", reason: "this version does not use cgroup v2 when it runs as root" };
+async function usableCgroups(
+  { cgroups }: HostOptions,
+  trialName: string,
+  remembered: RememberedTrial | undefined,
+): Promise<CgroupSupport> {
+  if (cgroups === false) return switchedOff;
+  return typeof cgroups === "object" ? cgroups : await detectCgroups({ trialName, remembered });
 }
 
 /** Creates a directory that only this uid can use. */

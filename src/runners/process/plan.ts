@@ -1,8 +1,10 @@
 import { formatSize } from "../../policy/format-units.ts";
+import { hostGrants } from "../../policy/paths/host-grants.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { type Answer, type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rules.ts";
 import { exactDisk, measuredDirectory, ownFileSystem, uncountedMounts } from "../disk-rule.ts";
 import type { ImageSupport } from "../linux/disk/image/image-support.ts";
+import { type SocketCount, socketRow, watchedMemory } from "../linux/socket-limits.ts";
 import { networkRules } from "../network-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
 import { onlyVariables, supervisedRules } from "../supervised-rules.ts";
@@ -37,9 +39,10 @@ const table: AnswerTable<PlanFacts> = {
     cgroupHolds(facts.cgroups, "memory")
       ? byOs(
           `${group(facts, "memory", "memory.max", "memory.limit_in_bytes")}, together with ` +
-            `${formatSize(privateFilesBytes(policy, facts.hasSessionDirectory))} for files in memory`,
+            `${formatSize(privateFilesBytes(policy, facts.hasSessionDirectory))} for files in memory; ` +
+            socketRow(policy.proc.memoryBytes, socketCount(facts)),
         )
-      : bySupervisor("sum of resident memory every 20 ms, RLIMIT_DATA for each process"),
+      : bySupervisor(watchedMemory),
   "proc.pids": (_, facts) =>
     cgroupHolds(facts.cgroups, "pids")
       ? byOs(
@@ -72,19 +75,35 @@ export function planProcess(
   images?: ImageSupport,
 ): EnforcementPlan {
   const facts = { ...host, hasSessionDirectory, images };
-  return answerRules(policy, table, facts, notes(facts));
+  return answerRules(policy, table, facts, notes(policy, facts));
 }
 
-function notes(facts: ProcessFacts): string[] {
+function notes(policy: Policy, facts: ProcessFacts): string[] {
   return [
     "the cell shares the host's OS kernel: a vulnerability in it that is reachable through the system call filter is not contained",
     ...(facts.layout === "template" ? ["cells of one policy share address layout and hash seed"] : []),
+    ...sharedUser(policy, facts),
     ...(facts.cgroups.kind === "none" ? [`no control groups: ${facts.cgroups.reason}`] : []),
   ];
 }
 
+/** With whom the cell shares what Linux counts per user: each can use it up, and the others are left without. */
+function sharedUser(policy: Policy, { users }: ProcessFacts): string[] {
+  const hasOwner = users !== "caller" && hostGrants(policy).some(({ isWritable }) => isWritable);
+  if (users === "session" && !hasOwner) return [];
+  const user = hasOwner ? "the owner of its writable directories" : "the user who runs codecell";
+  const others = users === "policy" && !hasOwner ? "the other cells of this policy" : `other programs of ${user}`;
+  return [`the cell and ${others} share limits that Linux counts per user: descriptors in flight, pipes, epoll`];
+}
+
 function group(facts: ProcessFacts, controller: CgroupController, v2: string, v1: string): string {
   return facts.cgroups.kind === "v2" ? `cgroup v2 ${v2}` : `cgroup v1 ${controller} ${v1}`;
+}
+
+/** How the memory limit counts the buffers of TCP and UDP sockets. */
+function socketCount({ cgroups }: ProcessFacts): SocketCount {
+  if (cgroups.kind === "v2") return "together";
+  return cgroups.kind === "v1" && cgroups.limitsSockets ? "separately" : "nowhere";
 }
 
 /** Without a CPU quota, only whole cores can be enforced: by affinity, which the filter stops user code from changing. */

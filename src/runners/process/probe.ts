@@ -6,6 +6,7 @@ import { findHostRoot } from "../linux/host-root.ts";
 import { privateUids } from "../linux/private-uid.ts";
 import { explainBubblewrapFailure } from "./explain-failure.ts";
 import { type HostFacts, readHostFacts } from "./host-facts.ts";
+import { mappingArguments, mappingStdio, mapUsers, userMap } from "./user-map.ts";
 
 export type BubblewrapProbe =
   | {
@@ -14,6 +15,8 @@ export type BubblewrapProbe =
       readonly version: string;
       /** which layouts work on this host; at least one */
       readonly layouts: { readonly template: boolean; readonly direct: boolean };
+      /** a template of root can give each of its cells another uid */
+      readonly mapsUsers: boolean;
     }
   | { readonly available: false; readonly reason: string; readonly hint: string };
 
@@ -25,7 +28,7 @@ export async function probeBubblewrap(limitMs: number, known?: HostFacts): Promi
   const facts = known ?? readHostFacts();
   const path = facts.bubblewrap;
   if (facts.platform !== "linux" || path === undefined) return unavailable("", facts);
-  const uid = facts.isRoot ? privateUids(await readFile("/proc/self/uid_map", "utf8"))?.first : undefined;
+  const uid = facts.isRoot ? privateUids(await readFile("/proc/self/uid_map", "utf8"))?.shared.first : undefined;
   if (facts.isRoot && uid === undefined) {
     const reason = "codecell runs as root inside another sandbox, whose user namespace has no other uid";
     return { available: false, reason, hint: "start codecell outside that sandbox, or map a range of uids in it" };
@@ -52,17 +55,29 @@ export async function probeBubblewrap(limitMs: number, known?: HostFacts): Promi
     "--proc",
     "/proc",
   ];
-  const [version, nested, plain] = await Promise.all([
+  const map = uid === undefined ? undefined : userMap(uid, uid + 1);
+  const showRights = ["/usr/bin/head", "-c", "2000", "/proc/self/status"];
+  const [version, nested, plain, mapped] = await Promise.all([
     attempt(path, ["--version"], uid, limitMs),
     attempt(path, [...jail, "--", ...inner, "--", "/usr/bin/env"], uid, limitMs),
     attempt(path, [...jail, "--disable-userns", "--", "/usr/bin/env"], uid, limitMs),
+    map === undefined
+      ? undefined
+      : attempt(path, [...jail, ...mappingArguments, "--", ...showRights], uid, limitMs, map),
   ]);
   const layouts = { template: nested.ok, direct: plain.ok };
   if (!layouts.template && !layouts.direct) {
     // bubblewrap before 0.8 has no --disable-userns, so report the error of the other attempt
     return unavailable(/unknown option --disable-userns/i.test(plain.stderr) ? nested.stderr : plain.stderr, facts);
   }
-  return { available: true, path, version: /\d+\.\d+(\.\d+)?/.exec(version.stdout)?.[0] ?? "unknown", layouts };
+  const mapsUsers = mapped?.ok === true && /^CapEff:\s*0*e0$/m.test(mapped.stdout);
+  return {
+    available: true,
+    path,
+    version: /\d+\.\d+(\.\d+)?/.exec(version.stdout)?.[0] ?? "unknown",
+    layouts,
+    mapsUsers,
+  };
 }
 
 function unavailable(stderr: string, facts: HostFacts): BubblewrapProbe {
@@ -75,11 +90,17 @@ interface Attempt {
   readonly stderr: string;
 }
 
-function attempt(path: string, args: readonly string[], uid: number | undefined, limitMs: number): Promise<Attempt> {
+function attempt(
+  path: string,
+  args: readonly string[],
+  uid: number | undefined,
+  limitMs: number,
+  map?: string,
+): Promise<Attempt> {
   const child = spawn(path, args, {
     env: {},
     cwd: "/",
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["ignore", "pipe", "pipe", ...(map === undefined ? [] : (["ignore", "ignore", ...mappingStdio] as const))],
     timeout: limitMs,
     killSignal: "SIGKILL",
     // Ctrl-C at the wrong moment would kill bubblewrap before it sets its death signal, and leave a process behind.
@@ -87,6 +108,7 @@ function attempt(path: string, args: readonly string[], uid: number | undefined,
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
   const [stdout, stderr] = [collectText(child.stdout), collectText(child.stderr)];
+  if (map !== undefined) mapUsers(child, map).catch(() => child.kill("SIGKILL"));
   return new Promise((resolve) => {
     child.on("error", (error) => resolve({ ok: false, stdout: "", stderr: messageOf(error) }));
     child.on("close", (code, signal) => {

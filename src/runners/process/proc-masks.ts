@@ -7,12 +7,15 @@ export interface ProcMasks {
   readonly directories: readonly string[];
 }
 
-/** Files that reveal details of the machine and its other tenants: hardware, boot line, Linux kernel addresses, keys. */
+/** Files that reveal details of the machine and its other tenants: hardware, boot line, Linux kernel addresses, keys, load. */
 const telltaleFiles = [
   ...["keys", "key-users", "kallsyms", "modules", "cmdline", "config.gz", "interrupts", "iomem", "ioports", "mtrr"],
   ...["partitions", "diskstats", "schedstat", "sched_debug", "timer_list", "latency_stats"],
+  ...["zoneinfo", "vmstat", "softirqs", "buddyinfo", "locks"],
+  // the same in every cell of one host until it is restarted, so two sessions could tell that they share a machine
+  "sys/kernel/random/boot_id",
 ];
-const telltaleDirectories = ["acpi", "asound", "scsi", "driver"];
+const telltaleDirectories = ["acpi", "asound", "scsi", "driver", "fs", "bus", "irq", "pressure"];
 
 /**
  * Finds the masks that this host needs. The cell's uid cannot open what only root may open, and every mask costs start

@@ -11,6 +11,11 @@ export interface ProcessFacts {
   readonly layout: Layout;
   readonly cgroups: CgroupSupport;
   readonly cpus: number;
+  /**
+   * whose resources cells use: each its own user's, those of one user per policy, or those of the user who runs codecell.
+   * The owner of a policy's writable host directories takes precedence.
+   */
+  readonly users: "session" | "policy" | "caller";
   /** codecell can look at the open files of cells */
   readonly seesDescriptors: boolean;
 }

@@ -7,10 +7,12 @@ import type { BubblewrapProbe } from "./probe.ts";
 import { RememberedProbe, rememberMs } from "./remembered-probe.ts";
 
 const { bubblewrap } = await readHostFacts();
-const success: BubblewrapProbe = {
+const success = {
   ...{ available: true, path: bubblewrap ?? "", version: "1.2.3" },
   layouts: { template: true, direct: false },
-};
+  mapsUsers: true,
+} as const satisfies BubblewrapProbe;
+const known = { version: "1.2.3", mapsUsers: true };
 const failure: BubblewrapProbe = { available: false, reason: "broken", hint: "fix it" };
 
 let runtimeDir: string;
@@ -65,8 +67,8 @@ describe.skipIf(bubblewrap === undefined)("a remembered probe", () => {
   test.each([
     ["of another machine or bubblewrap", { key: "other" }],
     ["that is too old", { at: Date.now() - rememberMs.keep - 1000 }],
-    ["that names another program", { value: { version: "1.2.3", layouts: success.layouts, path: "/tmp/evil" } }],
-    ["without a working layout", { value: { version: "1.2.3", layouts: { template: false, direct: false } } }],
+    ["that names another program", { value: { ...known, layouts: success.layouts, path: "/tmp/evil" } }],
+    ["without a working layout", { value: { ...known, layouts: { template: false, direct: false } } }],
   ])("ignores a memory %s", async (_, change) => {
     await prober(success).prober.find(100);
     await written();

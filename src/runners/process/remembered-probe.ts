@@ -14,6 +14,7 @@ export const rememberMs = { keep: 600_000, recheck: 60_000 };
 const remembered = z.strictObject({
   version: z.string().regex(/^[\d.]{1,20}$|^unknown$/),
   layouts: z.strictObject({ template: z.boolean(), direct: z.boolean() }).refine((one) => one.template || one.direct),
+  mapsUsers: z.boolean(),
 });
 
 /** A probe of bubblewrap whose success is remembered between processes: three jails cost 50 ms. */
@@ -43,8 +44,12 @@ export class RememberedProbe {
   async findAgain(limitMs: number): Promise<BubblewrapProbe> {
     const { facts, key } = this.#question();
     const found = await this.#probe(limitMs, facts);
-    if (!found.available) await this.#memory.forget();
-    else void this.#memory.remember(key, { version: found.version, layouts: found.layouts });
+    if (!found.available) {
+      await this.#memory.forget();
+      return found;
+    }
+    const { version, layouts, mapsUsers } = found;
+    void this.#memory.remember(key, { version, layouts, mapsUsers });
     return found;
   }
 

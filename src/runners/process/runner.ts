@@ -6,7 +6,7 @@ import { hostGrants } from "../../policy/paths/host-grants.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell, noUsage } from "../channel-cell.ts";
 import { enforcedReceipt } from "../enforced-receipt.ts";
-import { chooseCellUid } from "../linux/cell-user.ts";
+import { writableOwner } from "../linux/cell-user.ts";
 import { removeDeadHosts } from "../linux/dead-hosts.ts";
 import { CellDisks } from "../linux/disk/cell-disks.ts";
 import { countDeletedFiles } from "../linux/disk/deleted-files.ts";
@@ -34,7 +34,7 @@ import type {
 import { type CellCgroup, createCellCgroup } from "./cell-cgroup.ts";
 import { groupLimits, kernelSetup } from "./cell-config.ts";
 import { type DirectJail, startDirect } from "./direct.ts";
-import { type Host, type HostOptions, openHost } from "./host.ts";
+import { type Host, type HostOptions, openHost, usersOf } from "./host.ts";
 import { takeListener } from "./listener-registry.ts";
 import { MountPasser } from "./mount-passer.ts";
 import { planProcess } from "./plan.ts";
@@ -185,6 +185,7 @@ class ProcessRunner implements SandboxRunner {
       ...{ id: spec.id, setup, receipt, channel, exited, carrier, cleanup: cleanup.move() },
       ...{ disk, moduleHint: missingModuleHint(python) },
       usage: async () => (await cgroup?.usage()) ?? noUsage,
+      giveWay: (givesWay) => void cgroup?.giveWay(givesWay).catch(() => {}), // the cell may have ended
       ...{ hasten: jail.hasten, onReady: jail.onReady },
       kill: () => {
         jail.kill();
@@ -211,7 +212,7 @@ class ProcessRunner implements SandboxRunner {
     const { facts, layouts } = host;
     const isPlain = hostGrants(policy).length === 0 && policy.kernel.preload.length === 0;
     const isDirect = this.#options.isForOneCell && layouts.direct && isPlain && facts.cgroups.kind !== "none";
-    return isDirect ? { ...host, facts: { ...facts, layout: "direct" } } : host;
+    return isDirect ? { ...host, facts: { ...facts, layout: "direct", users: usersOf(host.users) } } : host;
   }
 
   /** Retries with a new template, because the last one may have exited since the last cell. */
@@ -243,8 +244,9 @@ class ProcessRunner implements SandboxRunner {
     const passing = own && isMounted ? this.#passer.pass(own, template.mountsSocket) : undefined;
     // Waiting for the helper meanwhile. It may also fail after something else has.
     cleanup.defer(async () => (await passing?.catch(() => undefined))?.release());
-    const cgroup = await this.#cgroup(host, spec, template.uid, cleanup);
-    await prepareWorkspace(own, template.uid);
+    const uid = template.givesUids ? await this.#cellUid(spec, own, host, mounts, cleanup) : template.uid;
+    const cgroup = await this.#cgroup(host, spec, template.uid, cleanup, template.cgroups);
+    await prepareWorkspace(own, uid);
     const passed = await passing?.catch((error: unknown) => {
       if (error instanceof CodecellError && error.details.isTemplateGone === true) template.isGone();
       throw error;
@@ -253,7 +255,7 @@ class ProcessRunner implements SandboxRunner {
     cleanup.defer(() => expected?.cancel());
     const name = own && spec.workspace?.name;
     const channel = await template.connect({
-      ...{ cgroup, workspace: name, disk: passed?.ticket, isReadOnly, ticket: expected?.ticket },
+      ...{ uid, cgroup, workspace: name, disk: passed?.ticket, isReadOnly, ticket: expected?.ticket },
       mounts: closedWorkspace(mounts, isReadOnly),
     });
     cleanup.defer(() => channel.destroy());
@@ -270,7 +272,7 @@ class ProcessRunner implements SandboxRunner {
     { own, isReadOnly }: CellFiles,
   ) {
     const mounts = await resolveMounts(spec.policy);
-    const uid = chooseCellUid(host.uids, mounts, spec.policyHash);
+    const uid = await this.#cellUid(spec, own, host, mounts, cleanup);
     const kernelDirectory = await prepareKernelFiles(host.runtimeDir, python, killNotifyFilter(hostArch()));
     const cgroup = await this.#cgroup(host, spec, uid, cleanup);
     await prepareWorkspace(own, uid);
@@ -286,13 +288,24 @@ class ProcessRunner implements SandboxRunner {
     return { ...jail, cgroup, onReady: undefined, hasten: this.#options.isForOneCell ? hasten : undefined };
   }
 
+  async #cellUid(
+    spec: CellSpec,
+    workspace: string | undefined,
+    { users }: Host,
+    mounts: readonly CellMount[],
+    cleanup: Cleanup,
+  ): Promise<number | undefined> {
+    const owner = { mounts, policyHash: spec.policyHash, workspace };
+    return await users?.forCell(owner, cleanup);
+  }
+
   async #cgroup(
     host: Host,
     spec: CellSpec,
     uid: number | undefined,
     cleanup: Cleanup,
+    cgroups = host.facts.cgroups,
   ): Promise<CellCgroup | undefined> {
-    const { cgroups } = host.facts;
     if (cgroups.kind === "none") return undefined;
     const name = `${host.tag}-${++this.#cells}`;
     const owner = uid === undefined ? {} : { ownerUid: uid };
@@ -354,7 +367,9 @@ class ProcessRunner implements SandboxRunner {
     signal?: AbortSignal,
   ): Promise<Template> {
     const { policy } = spec;
-    const uid = chooseCellUid(host.uids, mounts, spec.policyHash);
+    const lease = host.facts.users === "session" && writableOwner(mounts) === undefined ? host.users?.lease : undefined;
+    const ownUid = lease?.takeForTemplate();
+    const uid = ownUid ?? host.users?.forPolicy({ mounts, policyHash: spec.policyHash });
     const kernelDirectory = await prepareKernelFiles(host.runtimeDir, python, killNotifyFilter(hostArch()));
     const name = `t${++this.#cells}`;
     if (policy.kernel.preload.length > 0) this.#logger.info("preloading modules", { modules: policy.kernel.preload });
@@ -368,6 +383,7 @@ class ProcessRunner implements SandboxRunner {
         policy,
         mounts,
         uid,
+        lease: ownUid === undefined ? undefined : lease,
         arch: hostArch(),
         ...places,
         handsOver: this.#handsOver(spec),

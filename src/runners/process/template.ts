@@ -19,13 +19,16 @@ import type { CellMount } from "../linux/mounts.ts";
 import type { PythonInstallation } from "../linux/python.ts";
 import { killNotifyFilter, seccompFilter } from "../linux/seccomp/seccomp.ts";
 import type { FilterArch } from "../linux/seccomp/syscalls.ts";
+import type { UidLease } from "../linux/uid-lease.ts";
 import { filterDescriptor, type JailMount, templateArguments } from "./bubblewrap.ts";
 import type { CellCgroup } from "./cell-cgroup.ts";
 import { cellConfig, cellMounts } from "./cell-config.ts";
-import { cgroupHolds } from "./cgroup.ts";
+import { type CgroupSupport, cgroupHolds } from "./cgroup.ts";
+import { type DelegatedGroup, delegateGroup } from "./delegated-group.ts";
 import { type Host, makeDirectoryFor } from "./host.ts";
 import { ListenerRegistry } from "./listener-registry.ts";
-import type { ProcessFacts } from "./process-facts.ts";
+import { mappingStdio, mapUsers, userMap } from "./user-map.ts";
+import { waitForHost } from "./wait-for-host.ts";
 
 const startMs = 60_000;
 const bootstrap = kernelBootstrap("template");
@@ -37,6 +40,8 @@ export interface TemplateParts {
   readonly policy: Policy;
   readonly mounts: readonly CellMount[];
   readonly uid: number | undefined;
+  /** cells get their own uids from this lease */
+  readonly lease: UidLease | undefined;
   readonly arch: FilterArch;
   /** unique among the templates of one host process */
   readonly name: string;
@@ -50,6 +55,8 @@ export interface TemplateParts {
 
 /** What one cell of a template has for itself. */
 export interface ForkParts {
+  /** the cell's own uid, if the template has a lease */
+  readonly uid: number | undefined;
   readonly cgroup: CellCgroup | undefined;
   /** name of the session's own directory */
   readonly workspace: string | undefined;
@@ -64,6 +71,10 @@ export interface ForkParts {
 /** A warm process per policy that forks a cell for each connection. */
 export class Template implements AsyncDisposable {
   readonly uid: number | undefined;
+  /** each cell gets its own uid */
+  readonly givesUids: boolean;
+  /** where the cells' cgroups are created, if not where the host's others are */
+  readonly cgroups: CgroupSupport | undefined;
   /** receives the cells' sockets, if they pass them */
   readonly listeners: ListenerRegistry | undefined;
   readonly #socketPath: string;
@@ -75,8 +86,16 @@ export class Template implements AsyncDisposable {
   /** number of cells that are running or starting */
   #cells = 0;
 
-  private constructor(parts: TemplateParts, socketPath: string, child: ChildProcess, cleanup: Cleanup) {
+  private constructor(
+    parts: TemplateParts,
+    socketPath: string,
+    child: ChildProcess,
+    cgroups: CgroupSupport | undefined,
+    cleanup: Cleanup,
+  ) {
     this.uid = parts.uid;
+    this.givesUids = parts.lease !== undefined;
+    this.cgroups = cgroups;
     this.listeners = parts.handsOver ? new ListenerRegistry(child) : undefined;
     this.#socketPath = socketPath;
     this.#cleanup = cleanup;
@@ -102,15 +121,21 @@ export class Template implements AsyncDisposable {
 
   static async start(parts: TemplateParts, signal?: AbortSignal): Promise<Template> {
     await using cleanup = new Cleanup();
+    const { lease, uid } = parts;
+    if (lease && uid !== undefined) cleanup.defer(() => lease.giveBack(uid));
     const directory = join(parts.host.ownDir, parts.name);
     await makeDirectoryFor(parts.uid, directory);
     cleanup.defer(() => rm(directory, { recursive: true, force: true }));
-    const child = spawnTemplate(parts, directory);
+    const group = await ownGroup(parts);
+    cleanup.defer(() => group?.[Symbol.asyncDispose]());
+    const child = spawnTemplate(parts, directory, group);
     const exit = once(child, "exit");
     cleanup.defer(async () => {
       child.kill("SIGKILL");
       await exit.catch(() => {});
     });
+    if (group && child.pid !== undefined) await group.place(child.pid);
+    configure(child, parts, group !== undefined);
     const diagnostics = collectText(child.stderr);
     using limit = deadline(startMs, signal);
     const up = once(child.stdout as NodeJS.ReadableStream & NodeJS.EventEmitter, "data", { signal: limit.signal });
@@ -119,18 +144,20 @@ export class Template implements AsyncDisposable {
       throw missing ?? templateFailure(diagnostics().trim());
     });
     gone.catch(() => {});
-    await Promise.race([up, gone]).catch((error: unknown) => {
+    const map = lease && uid !== undefined ? userMap(uid, lease.nobody, lease.cells) : undefined;
+    const mapped = map === undefined ? up : Promise.all([mapUsers(child, map), up]);
+    await Promise.race([mapped, gone]).catch((error: unknown) => {
       if (error instanceof CodecellError) throw error;
       throw new CodecellError(
         "cell_start_failed",
         `the template process did not start: ${messageOf(error)} ${diagnostics()}`,
       );
     });
-    return new Template(parts, join(directory, "cells"), child, cleanup.move());
+    return new Template(parts, join(directory, "cells"), child, group?.support, cleanup.move());
   }
 
   /** Forks a cell. The connection closes when the cell exits, and closing it ends the cell. */
-  async connect({ cgroup, workspace, disk, isReadOnly, mounts, ticket }: ForkParts): Promise<Socket> {
+  async connect({ uid, cgroup, workspace, disk, isReadOnly, mounts, ticket }: ForkParts): Promise<Socket> {
     const socket = connect({ path: this.#socketPath, allowHalfOpen: true });
     this.#cells++;
     socket.once("close", () => {
@@ -151,7 +178,11 @@ export class Template implements AsyncDisposable {
     const own = disk !== undefined ? { disk } : workspace === undefined ? {} : { workspace, isReadOnly };
     // Denied paths are searched for each cell, because a secret may have been added since the template started.
     socket.write(
-      encodeFrameHead({ t: "cell", cgroups, mounts: cellMounts(mounts), ...own, ...(ticket ? { ticket } : {}) }),
+      encodeFrameHead({
+        ...{ t: "cell", cgroups, mounts: cellMounts(mounts), ...own },
+        ...(this.givesUids && uid !== undefined ? { uid } : {}),
+        ...(ticket ? { ticket } : {}),
+      }),
     );
     return socket;
   }
@@ -203,9 +234,16 @@ export function templateFailure(diagnostics: string): CodecellError {
   return new CodecellError("cell_start_failed", `the template process exited: ${last}`, { hint, details });
 }
 
-function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {
-  const { host, python, uid, arch, policy } = parts;
-  const { facts } = host;
+/** In v2, cells with another uid than codecell's can move into their groups only from a group that this uid may use. */
+async function ownGroup({ host, name, uid }: TemplateParts): Promise<DelegatedGroup | undefined> {
+  const { cgroups } = host.facts;
+  return cgroups.kind === "v2" && uid !== undefined
+    ? await delegateGroup(cgroups, `${host.tag}-${name}`, uid)
+    : undefined;
+}
+
+function spawnTemplate(parts: TemplateParts, directory: string, group: DelegatedGroup | undefined): ChildProcess {
+  const { host, python, uid, policy } = parts;
   const mounts: JailMount[] = parts.mounts.map(({ source, target, readOnly, kind }) => {
     return { source, target, kind, mode: readOnly ? "ro" : "rw" };
   });
@@ -226,18 +264,31 @@ function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {
     command: [python.executableInside, "-I", "-S", "-B", "-c", bootstrap],
     socketDirectory: directory,
     mounts,
-    cgroups: cgroupDirectories(facts),
+    mapsUsers: parts.lease !== undefined,
+    cgroups: cgroupDirectories(group?.support ?? host.facts.cgroups),
   });
-  const child = spawn(host.bubblewrap, args, {
+  const jail = [host.bubblewrap, ...args];
+  const [program = "", ...rest] = group === undefined ? jail : [...waitForHost, ...jail];
+  return spawn(program, rest, {
     env: {}, // code could read bubblewrap's environment in /proc/1/environ
     cwd: "/",
     // 4, if cells have a network: an IPC channel, the only kind on which Node accepts descriptors
-    stdio: ["pipe", "pipe", "pipe", "pipe", ...(parts.handsOver ? (["ipc"] as const) : [])],
+    // 5 and 6, if cells get their own uids
+    stdio: [
+      ...(["pipe", "pipe", "pipe", "pipe", parts.handsOver ? "ipc" : "ignore"] as const),
+      ...(parts.lease ? mappingStdio : []),
+    ],
     detached: true, // Ctrl-C in the terminal must not kill every cell; codecell handles it
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
+}
+
+/** Sends the filters and the configuration, after a line if the process waits until it is in its cgroup. */
+function configure(child: ChildProcess, { host, python, policy, arch, ...parts }: TemplateParts, waits: boolean): void {
+  const { facts } = host;
+  const hasMemoryGroup = cgroupHolds(facts.cgroups, "memory");
   const limits = {
-    allowMemfd: cgroupHolds(facts.cgroups, "memory"),
+    ...{ allowMemfd: hasMemoryGroup, fixesBuffers: !hasMemoryGroup },
     allowAffinity: cgroupHolds(facts.cgroups, "cpu"),
     allowFallocate: isDiskExact(policy),
   };
@@ -258,12 +309,12 @@ function spawnTemplate(parts: TemplateParts, directory: string): ChildProcess {
     // staged after the policy's mounts; each cell mounts only its own directory and cannot see the others
     workspacesStage: parts.workspacesRoot ? String(parts.mounts.length) : null,
   };
+  if (waits) child.stdin?.write("\n");
   child.stdin?.write(encodeFrameHead(config, filters.length));
   child.stdin?.write(filters);
-  return child;
 }
 
-function cgroupDirectories({ cgroups }: ProcessFacts): { controller: string; directory: string }[] {
+function cgroupDirectories(cgroups: CgroupSupport): { controller: string; directory: string }[] {
   if (cgroups.kind === "v1") {
     return Object.entries(cgroups.dirs).map(([controller, directory]) => ({ controller, directory }));
   }

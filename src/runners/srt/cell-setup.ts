@@ -35,7 +35,8 @@ export async function srtCellConfig({
   // srt limits neither memory nor processors, and does not isolate the host's message queues
   const filter = seccompFilter({
     ...{ arch, phase: "cell", supervisorPid },
-    ...{ allowMemfd: false, allowAffinity: false, sharesIpc: true, allowFallocate: isDiskExact(policy) },
+    ...{ allowMemfd: false, fixesBuffers: true, allowAffinity: false, sharesIpc: true },
+    allowFallocate: isDiskExact(policy),
   });
   return {
     workspace,

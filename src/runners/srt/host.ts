@@ -1,15 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { openRuntimeDirectory } from "../../lib/files/runtime-directory.ts";
+import { CellUsers } from "../linux/cell-users.ts";
 import { claimHostDirectory, removeDeadHosts } from "../linux/dead-hosts.ts";
 import { findHostRoot } from "../linux/host-root.ts";
 import { internetNames } from "../linux/internet-names.ts";
 import { startJanitor } from "../linux/janitor.ts";
-import { privateUids, type UidRange } from "../linux/private-uid.ts";
 import { findSrtPackage, type SrtPackage } from "./package.ts";
 import { WrapService } from "./wrap-service.ts";
 
@@ -30,8 +30,8 @@ export interface SrtHost {
   readonly ownDir: string;
   /** programs, libraries and the files of /etc that they need */
   readonly programs: readonly string[];
-  /** uids for cells, if codecell runs as root */
-  readonly uids: UidRange | undefined;
+  /** users for cells, if codecell runs as root */
+  readonly users: CellUsers | undefined;
   /** one per uid, because srt's command depends on who can access the paths */
   service(uid: number | undefined): WrapService;
 }
@@ -40,15 +40,14 @@ export interface SrtHost {
 export async function openSrtHost(options: SrtHostOptions, cleanup: Cleanup): Promise<SrtHost> {
   const srt = await findSrtPackage(options.packagePath);
   if ("missing" in srt) throw new CodecellError("runner_unavailable", srt.missing, { hint: srt.hint });
-  const isRoot = process.getuid?.() === 0;
-  const uids = isRoot ? privateUids(await readFile("/proc/self/uid_map", "utf8")) : undefined;
-  if (isRoot && uids === undefined) {
+  const runtimeDir = await openRuntimeDirectory(options.runtimeDir);
+  const users = await CellUsers.open(runtimeDir, cleanup);
+  if (process.getuid?.() === 0 && users === undefined) {
     // Under srt, root keeps every capability in the cell's user namespace.
     const hint = "start codecell as an ordinary user, or use the wasm runner";
     throw new CodecellError("runner_unavailable", "cells never run as root, but root has no other uid here", { hint });
   }
   const tag = `cc${randomBytes(6).toString("hex")}`;
-  const runtimeDir = await openRuntimeDirectory(options.runtimeDir);
   const ownDir = join(runtimeDir, tag);
   await removeDeadHosts(runtimeDir);
   await claimHostDirectory(ownDir, cleanup);
@@ -72,5 +71,5 @@ export async function openSrtHost(options: SrtHostOptions, cleanup: Cleanup): Pr
     .map((name) => `/etc/${name}`)
     .filter((path) => existsSync(path));
   const programs = ["/usr", ...links.map(({ path }) => path), ...directories, ...etc, ...names, srt.filterDirectory];
-  return { srt, runtimeDir, ownDir, programs, uids, service };
+  return { srt, runtimeDir, ownDir, programs, users, service };
 }

@@ -2,6 +2,7 @@ import { formatSize } from "../../policy/format-units.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rules.ts";
 import { type DiskFacts, exactDisk, measuredDirectory, ownFileSystem } from "../disk-rule.ts";
+import { watchedMemory } from "../linux/socket-limits.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
 import { onlyVariables, supervisedRules } from "../supervised-rules.ts";
 import { srtVersion } from "./package.ts";
@@ -17,7 +18,8 @@ const notes: readonly string[] = [
   "the cell shares the host's OS kernel: a vulnerability in it that is reachable through the system call filters is not contained",
   "sandbox-runtime cannot map paths: the workspace is the working directory, at its path on the host, and /workspace does not exist",
   "sandbox-runtime creates no UTS or cgroup namespace: code can read the host's name and the names of its cgroups",
-  "code can also read the machine's statistics in /proc, the names of top-level directories and the paths of mounts, but not their content",
+  "code can also read the machine's statistics and boot id in /proc, the names of top-level directories and the paths of mounts, but not their content",
+  "sandbox-runtime leaves the capability bounding set full, which only a process with a capability could change: code has none and can gain none",
   "where the Linux kernel has no Landlock, a directory that the host creates directly below / while the cell lives can be read",
   "no cgroups: rlimits, the supervisor and the host's watchdog enforce the limits",
 ];
@@ -72,10 +74,7 @@ const answers: AnswerTable<DiskFacts> = {
           hint: `set proc.cpus to ${Math.ceil(proc.cpus)}, or use the process runner`,
         },
   "proc.memory": ({ proc }) =>
-    bySupervisor(
-      "sum of resident memory every 20 ms, RLIMIT_DATA for each process, " +
-        `together with ${formatSize(proc.diskBytes)} for files in memory`,
-    ),
+    bySupervisor(`${watchedMemory}; together with ${formatSize(proc.diskBytes)} for files in memory`),
   "proc.pids": () => byOs("RLIMIT_NPROC in the cell's own user namespace"),
   "proc.exactDisk": (policy, facts) => exactDisk(policy, facts),
   "proc.disk": (policy, facts) =>

@@ -31,7 +31,7 @@ describe.skipIf(process.platform !== "linux")("trySrt with a fake of sandbox-run
     const srt = scriptedSrt(`cleanupAfterCommand() {}, wrapWithSandbox: async () => ${JSON.stringify(wrapped)}`);
     await using service = new WrapService({ srt, directory: tmpdir(), uid: undefined });
     const host: SrtHost = {
-      ...{ srt, runtimeDir: tmpdir(), ownDir: tmpdir(), programs: [], uids: undefined },
+      ...{ srt, runtimeDir: tmpdir(), ownDir: tmpdir(), programs: [], users: undefined },
       service: () => service,
     };
     const trying = trySrt(host, 15_000);

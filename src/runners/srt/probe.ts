@@ -20,7 +20,7 @@ export async function trySrt(host: SrtHost, timeoutMs: number): Promise<void> {
 }
 
 async function runNothing(host: SrtHost, signal: AbortSignal): Promise<void> {
-  const uid = host.uids?.first;
+  const uid = host.users?.forPolicy({ mounts: [], policyHash: "0" });
   const service = host.service(uid);
   // Only srt's proxy needs socat, and cells do not use it.
   const errors = (await service.missing(signal)).filter((error) => !error.includes("socat"));

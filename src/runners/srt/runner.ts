@@ -7,7 +7,6 @@ import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { ChannelCell, noUsage } from "../channel-cell.ts";
 import { enforcedReceipt } from "../enforced-receipt.ts";
-import { chooseCellUid } from "../linux/cell-user.ts";
 import { CellDisks } from "../linux/disk/cell-disks.ts";
 import { DiskWatch } from "../linux/disk/disk-watch.ts";
 import { imageDisk } from "../linux/disk/image/image-disk.ts";
@@ -101,12 +100,13 @@ class SrtRunner implements SandboxRunner {
     const python = await this.#python(spec.policy.kernel.python);
     const mounts = await resolveMounts(spec.policy);
     refuseMoved(mounts);
-    const uid = chooseCellUid(host.uids, mounts, spec.policyHash);
     const guard = killNotifyFilter(hostArch());
     const kernelDirectory = await prepareKernelFiles(host.runtimeDir, python, guard);
     await using cleanup = new Cleanup();
     const pinned = await this.#disks.pin(spec);
     cleanup.defer(() => pinned?.letGo());
+    const owner = { mounts, policyHash: spec.policyHash, workspace: pinned?.directory ?? ownWorkspace(spec) };
+    const uid = await host.users?.forCell(owner, cleanup);
     const workspace = await this.#workspace(spec, host, mounts, uid, cleanup, pinned?.directory);
     const onHost = pythonOnHost(python);
     const programs = [...host.programs, ...onHost.directories, kernelDirectory];
@@ -116,7 +116,8 @@ class SrtRunner implements SandboxRunner {
     const isReadOnly = watch?.isReadOnly === true;
     const settings = srtSettings({ programs, workspace, isReadOnly, ...hostPaths(mounts) });
     const config = await srtCellConfig({ policy: spec.policy, workspace, mounts, arch: hostArch(), guard });
-    const service = host.service(uid);
+    // one per policy: the command does not depend on whose the workspace is
+    const service = host.service(host.users?.forPolicy(owner));
     const wrapped = await service.wrap(cellCommand(python.executable, kernelDirectory, config), settings, signal);
     cleanup.defer(() => service.ended());
     const process = spawnWrapped(wrapped, uid);
@@ -147,7 +148,7 @@ class SrtRunner implements SandboxRunner {
   ): Promise<string> {
     const workspace = mounts.find(({ rule }) => rule === "fs.workspace");
     if (workspace) return workspace.source;
-    const own = mounted ?? (spec.workspace && join(spec.workspace.root, spec.workspace.name));
+    const own = mounted ?? ownWorkspace(spec);
     const directory = own ?? join(host.ownDir, `w${++this.#cells}`);
     if (own === undefined) {
       await mkdir(directory, { mode: 0o700 });
@@ -174,6 +175,10 @@ class SrtRunner implements SandboxRunner {
     });
     return this.#host;
   }
+}
+
+function ownWorkspace({ workspace }: CellSpec): string | undefined {
+  return workspace && join(workspace.root, workspace.name);
 }
 
 /** Refuses a mount whose path contains a symlink, because its real path is not the one in the policy. */

@@ -2,7 +2,7 @@ import { mimeHeadBytes, mimeTypeOf } from "../../artifacts/mime.ts";
 import type { WorkspaceFiles } from "../../artifacts/workspace-files.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { imageLimits } from "./image-content.ts";
-import { isSoundPng } from "./sound-image.ts";
+import { pngProblem } from "./sound-image.ts";
 
 /** How much text a model gets per call. */
 const maxPageBytes = 48 * 1024;
@@ -45,7 +45,8 @@ export async function artifactContent(
   const mayBeImage = mimeType === "image/png" && isWhole && size <= imageLimits.bytes;
   if (!mayBeImage && wanted - start > maxBinaryBytes) throw tooLarge(name, size, mimeType);
   const data = await read(mayBeImage ? imageLimits.bytes : maxBinaryBytes);
-  if (mayBeImage && isSoundPng(data)) return { mimeType, size, start, end: size, body: { as: "image", data } };
+  if (mayBeImage && pngProblem(data) === undefined)
+    return { mimeType, size, start, end: size, body: { as: "image", data } };
   if (data.byteLength > maxBinaryBytes) throw tooLarge(name, size, mimeType);
   return { mimeType, size, start, end: start + data.byteLength, body: { as: "base64", data } };
 }

@@ -38,6 +38,17 @@ test("an image that is too large is shown in its smaller form, and the notes say
   ]);
 });
 
+test("many images that unpack to much more than their size are not all unpacked", async () => {
+  const [width, height] = [5_000, 5_000];
+  const pixels = Buffer.alloc((width + 1) * height);
+  pixels[pixels.length - width - 1] = 9; // an unknown filter in the last row
+  const bomb = smallPng({ width, height, pixels });
+  expect(bomb.length).toBeLessThan(imageLimits.bytes);
+  const { blocks, notes } = imageContent([...Array.from({ length: 200 }, () => display(bomb)), display(smallPng())]);
+  expect(blocks).toEqual([]);
+  expect(notes[2]).toContain("too many pixels");
+});
+
 test("a damaged smaller form is not shown", () => {
   const { blocks, notes } = imageContent([
     display(smallPng({ bytes: 500 * 1024 })),

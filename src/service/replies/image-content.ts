@@ -1,6 +1,6 @@
 import type { DisplayEvent } from "../../sessions/runs/run.ts";
 import type { ToolContent } from "../tools/tool.ts";
-import { isSoundPng, pngSize } from "./sound-image.ts";
+import { maxPixelBytes, pixelBytesOf, pngProblem, pngSize } from "./sound-image.ts";
 
 export const imageLimits = { count: 4, bytes: 200 * 1024, totalBytes: 600 * 1024 } as const;
 
@@ -18,9 +18,15 @@ export function imageContent(displays: readonly DisplayEvent[]): ShownImages {
   const blocks: ToolContent[] = [];
   const notes: string[] = [];
   let totalBytes = 0;
+  // All images of a result together: checking them takes time, and there may be thousands.
+  let pixelBytes = 2 * maxPixelBytes;
   for (const [index, image] of displays.filter(({ mime }) => mime === "image/png").entries()) {
     const data = smallerForm(image, displays) ?? image.data;
-    const problem = problemOf(data, blocks.length, totalBytes);
+    let problem = problemOf(data, blocks.length, totalBytes);
+    if (problem === undefined) {
+      problem = pngProblem(data, Math.min(maxPixelBytes, pixelBytes));
+      pixelBytes -= pixelBytesOf(data);
+    }
     if (problem !== undefined) {
       notes.push(`image ${index + 1} is not shown: ${problem}`);
       continue;
@@ -44,7 +50,6 @@ function scaleText(shown: Uint8Array, whole: Uint8Array): string {
 }
 
 function problemOf(data: Uint8Array, shown: number, totalBytes: number): string | undefined {
-  if (!isSoundPng(data)) return "it is not a valid PNG";
   if (shown >= imageLimits.count)
     return `a result shows at most ${imageLimits.count}; display the others in another run`;
   const isLarge = data.byteLength > imageLimits.bytes || totalBytes + data.byteLength > imageLimits.totalBytes;

@@ -2,6 +2,7 @@ import type { KernelClient } from "../../kernel/client.ts";
 import type { ValueFormat } from "../../kernel/messages.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { isJson } from "../../lib/is-json.ts";
+import { JsonRefused, parseJson } from "../../lib/parse-json.ts";
 import type { ReadOptions } from "./read-options.ts";
 
 /** The default limit of a value that leaves a cell. */
@@ -40,12 +41,20 @@ export async function readValue(
   }
 }
 
-/** Parses JSON from the cell. It may be invalid: user code can replace the encoder. */
+/** Far more than a value that a caller wants to have as objects. The parser takes about a second for it. */
+const parsedLimits = { depth: maxValueDepth, keys: 1_000_000, values: 10_000_000, containers: 1_000_000 };
+
+/**
+ * Parses JSON from the cell. It may be invalid, because user code can replace the encoder. The attack: 256 MiB of nested or empty
+ * arrays, which take the parser minutes and gigabytes.
+ */
 export function decodeJson(data: Buffer): unknown {
   try {
-    return JSON.parse(data.toString());
+    return parseJson(data.toString(), parsedLimits);
   } catch (error) {
-    throw notJson(error);
+    if (!(error instanceof JsonRefused)) throw notJson(error);
+    const hint = "request a part of it or a summary, or write it to a file and read that";
+    throw new CodecellError("too_large", `the value is refused: ${error.message}`, { hint, cause: error });
   }
 }
 

@@ -9,6 +9,11 @@ const keywords = new Set(
     .split(" "),
 );
 
+/** Whether an expression is the name of a variable and nothing else. */
+export function isVariableName(expression: string): boolean {
+  return /^[\p{ID_Start}_]\p{ID_Continue}*$/u.test(expression);
+}
+
 /** Why code could never use a variable of this name, or must not find it changed; undefined if it is fine. */
 export function variableNameProblem(name: string): string | undefined {
   // Python compares names in this form: a keyword in other letters is the keyword.

@@ -22,7 +22,6 @@ export interface SessionRegistryOptions {
   readonly store: OwnedStore;
   readonly tombstones: Tombstones;
   readonly audit: SessionAudit | undefined;
-  readonly now: () => number;
   readonly logger: Logger;
   /** called when a session has closed and its slot is free */
   readonly onClosed: () => void;
@@ -79,9 +78,9 @@ export class SessionRegistry {
 
   /** Adds an open session, which now ages. */
   add(session: Session, lock: LivenessLock | undefined, origin: Origin): void {
-    const { policy, now, store, audit } = this.#options;
+    const { policy, store, audit } = this.#options;
     const { record } = session;
-    const age = watchAge(session, policy().session, now, (why) => void this.#expire(session.key, why));
+    const age = watchAge(session.managed, policy().session, (why) => void this.#expire(session.key, why));
     this.#entries.set(record.id, { session, lock, age });
     store.use(record.workspace);
     audit?.sessionOpened(record.id, session.runner, origin.from, origin.from === "fork" ? origin.of : undefined);
@@ -138,7 +137,7 @@ export class SessionRegistry {
     cleanup.defer(() => lock?.[Symbol.asyncDispose]());
     const { workspace } = managed.record;
     try {
-      if (save) await managed.suspend();
+      if (save) await managed.suspend(why);
     } catch (error) {
       logger.warn("a session could not be saved", { id, error });
     } finally {

@@ -2,15 +2,15 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { watchAge } from "./watch-age.ts";
 
 const limits = { idleMs: 60_000, lifetimeMs: 600_000 };
-const session = { usedMs: 0, isBusy: false };
+const session = { usedAt: 0, isBusy: false };
 let told: string[];
 beforeEach(() => {
   vi.useFakeTimers({ now: 0 });
-  Object.assign(session, { usedMs: 0, isBusy: false });
+  Object.assign(session, { usedAt: performance.now(), isBusy: false });
   told = [];
 });
 afterEach(() => vi.useRealTimers());
-const watch = () => watchAge(session, limits, Date.now, (why) => told.push(why));
+const watch = () => watchAge(session, limits, (why) => told.push(why));
 
 test("an idle session expires when its idle time is over, and not before", () => {
   watch();
@@ -22,7 +22,7 @@ test("an idle session expires when its idle time is over, and not before", () =>
 
 test("a session that was used meanwhile or is busy gets its remaining idle time", () => {
   watch();
-  session.usedMs = 30_000;
+  session.usedAt += 30_000;
   vi.advanceTimersByTime(89_000);
   session.isBusy = true;
   vi.advanceTimersByTime(11_000);
@@ -41,9 +41,18 @@ test("a session that is always in use expires at the end of its lifetime", () =>
 
 test("a stopped watch reports nothing, even if it had been rescheduled", () => {
   const age = watch();
-  session.usedMs = 30_000;
+  session.usedAt += 30_000;
   vi.advanceTimersByTime(60_000);
   age.stop();
   vi.advanceTimersByTime(3_600_000);
   expect(told).toEqual([]);
+});
+
+test.each([-400, -1, 1, 400])("the idle time of a session does not change when the clock jumps by %s days", (days) => {
+  watch();
+  vi.setSystemTime(days * 86_400_000);
+  vi.advanceTimersByTime(59_999);
+  expect(told).toEqual([]);
+  vi.advanceTimersByTime(1);
+  expect(told).toEqual(["it was idle for session.idle (1m)"]);
 });

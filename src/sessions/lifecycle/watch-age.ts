@@ -3,8 +3,8 @@ import type { Policy } from "../../policy/schema.ts";
 
 /** What decides whether a session expires. */
 interface AgingSession {
-  /** wall-clock milliseconds of the last use */
-  readonly usedMs: number;
+  /** when it was used last, by the clock of `performance`: the time of day may jump */
+  readonly usedAt: number;
   readonly isBusy: boolean;
 }
 
@@ -15,7 +15,6 @@ const busyMs = 100;
 export function watchAge(
   session: AgingSession,
   { idleMs, lifetimeMs }: Pick<Policy["session"], "idleMs" | "lifetimeMs">,
-  now: () => number,
   onOver: (why: string) => void,
 ): { stop(): void } {
   const lifetime = setTimeout(() => {
@@ -24,7 +23,7 @@ export function watchAge(
   let idle: NodeJS.Timeout;
   // One timer, which is set again if the session was used meanwhile: a call needs no timer of its own.
   const look = () => {
-    const leftMs = session.usedMs + idleMs - now();
+    const leftMs = session.usedAt + idleMs - performance.now();
     if (leftMs > 0 || session.isBusy) arm(Math.max(leftMs, busyMs));
     else onOver(`it was idle for session.idle (${formatDuration(idleMs)})`);
   };

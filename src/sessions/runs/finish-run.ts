@@ -19,6 +19,9 @@ const supervisorGraceMs = 8_000;
 
 const sigkill = 9;
 
+/** Ends that mean a limit, or a crash. */
+const harmful: ReadonlySet<RunStatus> = new Set(["timeout", "out_of_memory", "output_limit", "crashed"]);
+
 type FoundFiles = Pick<RunResult, "artifacts" | "leftOut" | "leftOutCount">;
 const noFiles: FoundFiles = { artifacts: [], leftOut: [] };
 
@@ -66,6 +69,7 @@ export async function finishRun(
   const abort = () => course.interrupt();
   let watchdog: NodeJS.Timeout | undefined;
   let isOverdue = false;
+  let isHarmful = false;
   const began = performance.now();
   const elapsed = () => performance.now() - began;
   try {
@@ -95,8 +99,10 @@ export async function finishRun(
     clearTimeout(watchdog);
     const { recovery } = session.interpreter;
     const ended = recovery ? await recovered(session, recovery, done) : done;
+    isHarmful = harmful.has(ended.status);
     return isPlain(session, ended) ? plainResult(session, course, ended) : await resultOf(session, course, ended);
   } finally {
+    session.cell.runEnds(isHarmful);
     course.drop();
     clearTimeout(watchdog);
     course.signal?.removeEventListener("abort", abort);

@@ -1,4 +1,5 @@
 import type { RunStatus } from "../../kernel/messages.ts";
+import { GatheredText } from "./gathered-text.ts";
 import type { DisplayEvent, RunEvent } from "./run.ts";
 
 /** An event of a run, with its number: the first one is 0. */
@@ -11,9 +12,14 @@ export interface NumberedEvent {
 /** Memory of an event besides its text or bytes. */
 const eventBytes = 100;
 
+/** From this number of events on, small pieces of text are joined before they become an event. */
+const freeEvents = 1_000;
+
 /** The events of one run in order, for any number of readers, each from its own offset. */
 export class RunLog {
   readonly #events: NumberedEvent["event"][] = [];
+  /** the attack: a program that prints single bytes, each of which would be an event that the host keeps */
+  readonly #gathered = new GatheredText((event) => this.#add(event));
   /** created for the first reader that waits: most runs have none */
   #waiting: Set<() => void> | undefined;
   #failure: { readonly error: unknown } | undefined;
@@ -49,6 +55,13 @@ export class RunLog {
 
   /** @internal */
   push(event: RunEvent): void {
+    if (this.#isClosed) return;
+    if (event.type !== "display" && this.#events.length >= freeEvents) return this.#gathered.add(event);
+    this.#gathered.flush();
+    this.#add(event);
+  }
+
+  #add(event: RunEvent): void {
     this.#bytes += eventBytes + (event.type === "display" ? event.data.byteLength : event.text.length * 2);
     this.#events.push(event);
     this.#wake();
@@ -56,6 +69,7 @@ export class RunLog {
 
   /** @internal */
   end(status: RunStatus): void {
+    this.#gathered.flush();
     this.#events.push({ type: "end", status });
     this.#isClosed = true;
     this.#wake();
@@ -63,6 +77,7 @@ export class RunLog {
 
   /** @internal */
   fail(error: unknown): void {
+    this.#gathered.flush();
     this.#failure = { error };
     this.#isClosed = true;
     this.#wake();
@@ -70,6 +85,7 @@ export class RunLog {
 
   /** Everything printed so far. `+=` shares the memory of the pieces; `join` would copy them. */
   text(stream: "stdout" | "stderr"): string {
+    this.#gathered.flush();
     let text = "";
     for (const event of this.#events) if (event.type === stream) text += event.text;
     return text;

@@ -22,12 +22,22 @@ export interface SessionWithRuns extends SavedSession {
   touch(): void;
 }
 
+/** A run whose code was sent. */
+interface BegunRun {
+  readonly number: number;
+  readonly ended: Promise<RunResult>;
+}
+
 /** The runs of a session over all its cells: numbers them, queues them and keeps their history. */
 export class SessionRuns {
   readonly #session: SessionWithRuns;
   readonly #queue = new SerialQueue();
   /** history entries on their way to the disk */
   readonly #writes = new SerialQueue();
+  #performing = 0;
+  /** runs whose code is not sent yet, because the cell starts or the disk is marked */
+  #unsent = 0;
+  readonly #onSent: (() => void)[] = [];
 
   constructor(session: SessionWithRuns) {
     this.#session = session;
@@ -47,6 +57,16 @@ export class SessionRuns {
     return ended;
   }
 
+  /** Whether a run has begun, although its code may not have been sent. */
+  get isBusy(): boolean {
+    return this.#performing > 0;
+  }
+
+  /** Waits until the code of every run that has begun was sent. */
+  async sent(): Promise<void> {
+    while (this.#unsent > 0) await new Promise<void>((resolve) => this.#onSent.push(resolve));
+  }
+
   /** The last runs, oldest first. */
   async history(limit: number): Promise<HistoryEntry[]> {
     await this.written();
@@ -59,20 +79,35 @@ export class SessionRuns {
   }
 
   async #perform(progress: RunProgress, code: string, options: LiveRunOptions): Promise<RunResult> {
+    this.#performing++;
+    try {
+      const { number, ended } = await this.#begin(progress, code, options);
+      const result = await ended;
+      this.#ended(number, code, options.language ?? defaultLanguage, result);
+      return result;
+    } finally {
+      this.#performing--;
+    }
+  }
+
+  /** Sends the code, without an await if the cell is ready and the disk is marked. */
+  async #begin(progress: RunProgress, code: string, options: LiveRunOptions): Promise<BegunRun> {
     const session = this.#session;
     const { cell, saves } = session;
-    // No await if the cell is ready: the code is sent before this function returns.
-    const live = cell.ready() ?? (await cell.session());
-    const marking = saves.changing();
-    if (marking) await marking;
-    const number = session.record.runs + 1;
-    const { table } = session.functions;
-    const ended = live.perform(progress, number, code, table ? { ...options, functions: table } : options);
-    // Counted at the start: a session that closes during its run has had the run.
-    session.record = { ...session.record, runs: number };
-    const result = await ended;
-    this.#ended(number, code, options.language ?? defaultLanguage, result);
-    return result;
+    this.#unsent++;
+    try {
+      const live = cell.ready() ?? (await cell.session());
+      const marking = saves.changing();
+      if (marking) await marking;
+      const number = session.record.runs + 1;
+      const { table } = session.functions;
+      const ended = live.perform(progress, number, code, table ? { ...options, functions: table } : options);
+      // Counted at the start: a session that closes during its run has had the run.
+      session.record = { ...session.record, runs: number };
+      return { number, ended };
+    } finally {
+      if (--this.#unsent === 0) for (const resolve of this.#onSent.splice(0)) resolve();
+    }
   }
 
   #ended(number: number, code: string, language: string, result: RunResult): void {

@@ -1,6 +1,7 @@
 import type { KernelClient } from "../../kernel/client.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { variablesAsAfter } from "../../lib/variables-as-after.ts";
+import { restoreVariables } from "./restore-variables.ts";
 import { readManifest } from "./snapshot-manifest.ts";
 
 const maxBytes = 32 * 1024 * 1024;
@@ -91,7 +92,7 @@ export class SnapshotRecovery {
     if (data === undefined && isLate) return this.#giveUp(`Its variables were not kept: ${this.#reason}.`);
     this.#isRestoring = true;
     try {
-      const failed = data ? await this.#kernel.restore(data, restoreTimeoutMs) : [];
+      const failed = data ? await restoreVariables(this.#kernel, data, restoreTimeoutMs) : [];
       this.#kernel.wentBackTo(run);
       this.#isStale = false;
       const missing = [...skipped, ...failed];

@@ -27,10 +27,10 @@ const noBytes = new Uint8Array(0);
 export async function callOf(route: Route, parts: CallParts): Promise<AnyCall> {
   const { request, gone, service, caller, search } = parts;
   const isRaw = route.takesBytes !== undefined || route.takesJsonBytes === true;
-  const body = isRaw || !route.body ? {} : await readJson(request, service.limits.jsonBytes, caller?.bodies);
+  const body = isRaw || !route.body ? {} : await readJson(request, service.limits, caller?.bodies);
   const bytes =
     route.takesBytes === "whole" || route.takesJsonBytes
-      ? await bodyOf(request, service.limits.jsonBytes, caller?.bodies)
+      ? await bodyOf(request, service.limits, caller?.bodies)
       : noBytes;
   const query = search === "" ? {} : Object.fromEntries(new URLSearchParams(search));
   return {

@@ -50,7 +50,7 @@ export interface Mount {
   /** Opens the handler of one token, at its first request. */
   open(
     sandbox: LazySandbox,
-    options: { readonly maxBodyBytes: number; readonly bodyMemory: BodyMemory },
+    options: { readonly maxBodyBytes: number; readonly bodyWaitMs: number; readonly bodyMemory: BodyMemory },
   ): MountedHandler;
 }
 
@@ -269,6 +269,7 @@ export class Gate<Holder extends TokenHolder> implements Disposable {
     if (known) return known;
     const handler = mount.open(tenant.lazySandbox, {
       maxBodyBytes: this.limits.jsonBytes,
+      bodyWaitMs: this.limits.bodyWaitMs,
       bodyMemory: this.#bodiesOf(tenant),
     });
     tenant.own(handler);

@@ -96,7 +96,7 @@ describe("a large value of a variable", () => {
 describe("many large bodies of one token", () => {
   test("are refused while their cell does not take them, and keep no other token out", async () => {
     const size = here.service.limits.jsonBytes - 1_000;
-    const stuck = await TestService.open({ runners: [new FakeRunner({ program })] });
+    const stuck = await TestService.open({ runners: [new FakeRunner({ program })], limits: { bodyWaitMs: 100 } });
     onTestFinished(() => stuck[Symbol.asyncDispose]());
     const hostile = await stuck.client("a");
     await hostile.session("s");

@@ -253,7 +253,7 @@ describe("a hostile client", () => {
   });
 
   test("that stalls many large bodies is refused, and keeps no other client out", { timeout: 60_000 }, async () => {
-    const service = await open({ limits: { jsonBytes: 2 ** 20 } });
+    const service = await open({ limits: { jsonBytes: 2 ** 20, bodyWaitMs: 100 } });
     const [client, other] = [await service.client("a"), await service.client("b")];
     const sent = "x".repeat(900 * 1024);
     for (const path of ["/v1/sessions", "/mcp"]) {

@@ -16,6 +16,8 @@ export interface HttpLimits {
   readonly headersMs: number;
   /** how long a whole request may take to arrive */
   readonly requestMs: number;
+  /** how long a large body may wait for memory, before it is refused */
+  readonly bodyWaitMs: number;
   /** how long a client may stop reading its response */
   readonly stallMs: number;
   /** how often a silent stream sends a heartbeat */
@@ -34,6 +36,7 @@ export const defaultLimits: HttpLimits = {
   headerBytes: 16 * 1024,
   headersMs: 10_000,
   requestMs: 300_000,
+  bodyWaitMs: 30_000,
   stallMs: 60_000,
   heartbeatMs: 15_000,
 };

@@ -1,15 +1,19 @@
 import type { IncomingMessage } from "node:http";
 import { CodecellError } from "../../lib/errors.ts";
+import { loopTurns } from "../../lib/loop-turns.ts";
 import { JsonRefused, parseJson } from "../../lib/parse-json.ts";
-import type { MemoryLease } from "../../service/body-memory.ts";
+import { freeBytes, type MemoryLease } from "../../service/body-memory.ts";
 import { readBody } from "../../service/read-body.ts";
 import { noMemory } from "./answers/send-body.ts";
+import type { HttpLimits } from "./limits.ts";
 
 /** Reads a JSON body; no body is an empty object. A body over the limit is refused before it is in memory. */
-export async function readJson(request: IncomingMessage, maxBytes: number, memory?: MemoryLease): Promise<unknown> {
-  const body = await bodyOf(request, maxBytes, memory);
+export async function readJson(request: IncomingMessage, limits: HttpLimits, memory?: MemoryLease): Promise<unknown> {
+  const body = await bodyOf(request, limits, memory);
   if (body.byteLength === 0) return {};
   checkJsonType(request);
+  // Parsing blocks everybody: several large bodies are not parsed one right after the other.
+  if (body.byteLength > freeBytes) await loopTurns.next();
   try {
     return parseJson(utf8.decode(body));
   } catch (cause) {
@@ -33,10 +37,10 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 /** Reads a body. One over the limit is refused before it is in memory. */
 export async function bodyOf(
   request: IncomingMessage,
-  maxBytes: number,
+  { jsonBytes: maxBytes, bodyWaitMs: waitMs }: HttpLimits,
   memory: MemoryLease | undefined,
 ): Promise<Buffer> {
-  const read = await readBody(request, { maxBytes, memory });
+  const read = await readBody(request, { maxBytes, waitMs, memory });
   if ("body" in read) return read.body;
   if (read.refused === "too_large")
     throw new CodecellError("too_large", `the body is larger than ${maxBytes} bytes`, { hint: "send less" });

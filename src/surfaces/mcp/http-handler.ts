@@ -2,10 +2,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { toNodeHandler, toWebRequest } from "@modelcontextprotocol/node";
 import { createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
 import { silentLogger } from "../../lib/log/logger.ts";
+import { loopTurns } from "../../lib/loop-turns.ts";
 import { JsonRefused, parseJson } from "../../lib/parse-json.ts";
-import type { BodyMemory, MemoryLease } from "../../service/body-memory.ts";
+import { type BodyMemory, freeBytes } from "../../service/body-memory.ts";
 import type { LazySandbox } from "../../service/lazy-sandbox.ts";
-import { readBody } from "../../service/read-body.ts";
+import { type BodyLimits, readBody } from "../../service/read-body.ts";
 import { LegacyConnections } from "./legacy-connections.ts";
 import { createMcpServer, type McpServerOptions } from "./server.ts";
 
@@ -14,12 +15,20 @@ type NodeRequest = Parameters<typeof toWebRequest>[0];
 
 const defaultBodyBytes = 16 * 1024 * 1024;
 
+const defaultWaitMs = 30_000;
+
+interface BodyOptions {
+  readonly maxBodyBytes: number;
+  /** how long a large body may wait for memory */
+  readonly bodyWaitMs: number;
+  readonly bodyMemory: BodyMemory;
+}
+
 /** MCP on `/mcp` of an `HttpService`, or of a `MountServer`. */
 export function mcpMount(options: McpServerOptions = {}) {
   return {
     path: "/mcp",
-    open: (sandbox: LazySandbox, limits: { readonly maxBodyBytes: number; readonly bodyMemory: BodyMemory }) =>
-      new McpHttpHandler(sandbox, { ...options, ...limits }),
+    open: (sandbox: LazySandbox, limits: BodyOptions) => new McpHttpHandler(sandbox, { ...options, ...limits }),
   };
 }
 
@@ -30,14 +39,13 @@ export class McpHttpHandler implements AsyncDisposable {
   readonly #handleModern: ReturnType<typeof toNodeHandler>;
   readonly #stopNotifying: () => void;
   readonly #maxBodyBytes: number;
+  readonly #bodyWaitMs: number;
   readonly #bodyMemory: BodyMemory | undefined;
 
-  constructor(
-    sandbox: LazySandbox,
-    options: McpServerOptions & { readonly maxBodyBytes?: number; readonly bodyMemory?: BodyMemory },
-  ) {
+  constructor(sandbox: LazySandbox, options: McpServerOptions & Partial<BodyOptions>) {
     const { logger = silentLogger, maxBodyBytes = defaultBodyBytes } = options;
     this.#maxBodyBytes = maxBodyBytes;
+    this.#bodyWaitMs = options.bodyWaitMs ?? defaultWaitMs;
     this.#bodyMemory = options.bodyMemory;
     this.#legacy = new LegacyConnections(sandbox, options);
     this.#modern = createMcpHandler(() => createMcpServer(sandbox, options), {
@@ -55,7 +63,7 @@ export class McpHttpHandler implements AsyncDisposable {
   async handle(message: IncomingMessage, response: ServerResponse): Promise<void> {
     const request = message as IncomingMessage & NodeRequest;
     using memory = this.#bodyMemory?.lease();
-    const limits = { maxBytes: this.#maxBodyBytes, memory };
+    const limits = { maxBytes: this.#maxBodyBytes, waitMs: this.#bodyWaitMs, memory };
     const body = await readMessage(request, response, limits);
     if (body === refused) return;
     const isLegacy =
@@ -73,11 +81,7 @@ export class McpHttpHandler implements AsyncDisposable {
 
 const refused = Symbol("refused");
 
-async function readMessage(
-  request: IncomingMessage,
-  response: ServerResponse,
-  limits: { readonly maxBytes: number; readonly memory: MemoryLease | undefined },
-): Promise<unknown> {
+async function readMessage(request: IncomingMessage, response: ServerResponse, limits: BodyLimits): Promise<unknown> {
   const read = await readBody(request, limits);
   if ("refused" in read) {
     if (read.refused === "gone") response.destroy();
@@ -85,6 +89,7 @@ async function readMessage(
     return refused;
   }
   if (read.body.byteLength === 0) return undefined;
+  if (read.body.byteLength > freeBytes) await loopTurns.next();
   try {
     return parseJson(read.body.toString("utf8"));
   } catch (error) {

@@ -1,4 +1,5 @@
 import { type Attack, type ClaimTable, claim } from "./attacked.ts";
+import { buffersHeldToo } from "./buffer-attacks.ts";
 import * as cell from "./cell-attacks.ts";
 import * as host from "./host-attacks.ts";
 import * as calls from "./host-call-attacks.ts";
@@ -18,7 +19,16 @@ const carriers = ["the proxy accepts on the cell's own socket", "connections tra
 const emptyNetworks = ["own network namespace with nothing but loopback", "network mode none: nothing but loopback"];
 const counted = "counted in the proxy; at the limit connections are closed, and new ones refused";
 const runaway = "a run that prints 16 times as much, and over 64MiB, is interrupted";
-const watchedMemory = "sum of resident memory every 20 ms, RLIMIT_DATA for each process";
+const watchedMemory =
+  "sum of resident memory and socket buffers every 20 ms, RLIMIT_DATA for each process; pipes and other objects of the OS are not counted";
+const insideMemory = "sum of resident memory every 20 ms, RLIMIT_DATA for each process";
+const socketsEnded = "the supervisor ends a run that has more than {size} in them";
+/** How the memory limit counts the buffers of sockets: cgroup v2, v1, and v1 without a limit for them. */
+const socketBuffers = [
+  `buffers of connections count once they are accepted, and ${socketsEnded}`,
+  `buffers of TCP and UDP sockets have a limit of their own, {size}, and ${socketsEnded}`,
+  `buffers of TCP and UDP sockets are not counted, but ${socketsEnded}`,
+];
 const filesInMemory = "together with {size} for files in memory";
 const ownProcesses = "together with {count} for codecell's own processes";
 /** With a network there is more, and with secrets even more. */
@@ -180,18 +190,29 @@ export const claims: ClaimTable = {
     claim("runtime", "one interpreter thread; code cannot start another", cell.oneThread),
   ],
   "proc.memory": [
-    ...["cgroup v2 memory.max", "cgroup v1 memory memory.limit_in_bytes"].map((file) =>
-      claim("os", `${file}, ${filesInMemory}`, cell.memoryHeld({ isCounted: true })),
-    ),
-    ...["", " without swap"].map((swap) =>
+    ...socketBuffers.flatMap((sockets) => [
+      ...["cgroup v2 memory.max", "cgroup v1 memory memory.limit_in_bytes"].map((file) =>
+        claim("os", `${file}, ${filesInMemory}; ${sockets}`, buffersHeldToo(cell.memoryHeld({ isCounted: true }))),
+      ),
+      ...["", " without swap"].map((swap) =>
+        claim(
+          "os",
+          `memory limit of the container${swap}, cgroup {group}, ${filesInMemory}; ${sockets}`,
+          buffersHeldToo(cell.memoryHeld({ isCounted: false })),
+        ),
+      ),
+    ]),
+    ...["", `; ${filesInMemory}`].map((rest) =>
       claim(
-        "os",
-        `memory limit of the container${swap}, cgroup {group}, ${filesInMemory}`,
-        cell.memoryHeld({ isCounted: false }),
+        "supervisor watchdog",
+        `${watchedMemory}${rest}`,
+        buffersHeldToo(cell.memoryHeld({ isCounted: false, mayRaise: true })),
       ),
     ),
-    ...["", `, ${filesInMemory}`, ", and a limit of the container"].map((rest) =>
-      claim("supervisor watchdog", `${watchedMemory}${rest}`, cell.memoryHeld({ isCounted: false, mayRaise: true })),
+    claim(
+      "supervisor watchdog",
+      `${insideMemory}; the container's own limit is {size}, with {size} for files in memory and {size} for the cell's OS kernel`,
+      cell.memoryHeld({ isCounted: false, mayRaise: true }),
     ),
     ...["", "; RLIMIT_DATA {size}"].map((rest) =>
       claim(

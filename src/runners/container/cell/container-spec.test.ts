@@ -28,7 +28,9 @@ function parts(policy: PolicyInput = {}, other: Partial<ContainerParts> = {}): C
     checksIdentities: true,
     filter: "cell.bpf",
     processLimit: undefined,
+    fileLimit: undefined,
     processors: undefined,
+    limitsSockets: false,
     usesHostLabels: false,
     usesHostUsers: false,
     ...other,
@@ -101,22 +103,35 @@ describe("the spec of a container", () => {
     expect(targets).toEqual(expect.arrayContaining(["/etc/services", "/etc/protocols"]));
   });
 
-  test.each(["/sys", "/proc/kcore", "/proc/keys", "/proc/kallsyms", "/proc/cmdline", "/proc/partitions"])(
-    "hides %s",
-    (path) => {
-      expect(host().MaskedPaths).toContain(path);
-      // Podman ignores MaskedPaths
-      const option = host({}, { engine: "podman" }).SecurityOpt.find((one) => one.startsWith("mask="));
-      expect(option?.slice("mask=".length).split(":")).toContain(path);
-    },
-  );
+  test.each([
+    "/sys",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/kallsyms",
+    "/proc/cmdline",
+    "/proc/partitions",
+    "/proc/irq",
+    "/proc/bus",
+    "/proc/fs",
+    "/proc/vmstat",
+    "/proc/sys/kernel/random/boot_id",
+  ])("hides %s", (path) => {
+    expect(host().MaskedPaths).toContain(path);
+    // Podman ignores MaskedPaths
+    const option = host({}, { engine: "podman" }).SecurityOpt.find((one) => one.startsWith("mask="));
+    expect(option?.slice("mask=".length).split(":")).toContain(path);
+  });
 
-  test.each(["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"])(
-    "makes %s read-only",
-    (path) => {
-      expect(host().ReadonlyPaths).toContain(path);
-    },
-  );
+  test.each(["/proc/sys", "/proc/sysrq-trigger"])("makes %s read-only", (path) => {
+    expect(host().ReadonlyPaths).toContain(path);
+  });
+
+  test("limits the buffers of TCP and UDP sockets where the engine can, unless the cell has its own OS kernel", () => {
+    const policy = { proc: { memory: "1GiB" } } as const;
+    expect(host(policy, { limitsSockets: true })).toMatchObject({ KernelMemoryTCP: 256 * mebibyte });
+    expect(host(policy)).not.toHaveProperty("KernelMemoryTCP");
+    expect(host(policy, { limitsSockets: true, hasOwnKernel: true })).not.toHaveProperty("KernelMemoryTCP");
+  });
 
   test("makes the container exit with its host process and be removed", () => {
     expect(spec()).toMatchObject({ OpenStdin: true, StdinOnce: true, HostConfig: { AutoRemove: true } });
@@ -141,6 +156,13 @@ describe("the spec of a container", () => {
       { Name: "nofile", Soft: 99, Hard: 99 },
       { Name: "core", Soft: 0, Hard: 0 },
     ]);
+  });
+
+  test("leaves the supervisor more open files than programs, as far as the host allows it", () => {
+    const files = (fileLimit: number) => host({ proc: { files: 1000 } }, { fileLimit }).Ulimits;
+    expect(files(500_000)).toContainEqual({ Name: "nofile", Soft: 1000, Hard: 6096 });
+    expect(files(3000)).toContainEqual({ Name: "nofile", Soft: 1000, Hard: 3000 });
+    expect(files(900)).toContainEqual({ Name: "nofile", Soft: 1000, Hard: 1000 });
   });
 
   test("allows no more processes per user than the host does", () => {

@@ -3,6 +3,7 @@ import { largestFileBytes } from "../../disk-rule.ts";
 import { kernelBootstrap } from "../../kernel-bootstrap.ts";
 import type { ClosedEntries } from "../../linux/closed-entries.ts";
 import type { CellMount } from "../../linux/mounts.ts";
+import { socketLimits } from "../../linux/socket-limits.ts";
 import type { EngineKind } from "../engine/engine-address.ts";
 import type { ImageInEngine } from "../image/image-list.ts";
 import { coveredVolumes } from "../image/image-volumes.ts";
@@ -22,6 +23,8 @@ export const ownKernelThreads = 1024;
 const rlimit = { sigpending: 11, msgqueue: 12, nice: 13, rtprio: 14 } as const;
 
 const socketTarget = "/.channel";
+/** more than programs can leave in flight while the Linux kernel checks several of them at once */
+const headroom = 4096;
 
 const bootstrap = kernelBootstrap("container");
 
@@ -30,9 +33,12 @@ const hiddenPaths = [
   ...["/proc/acpi", "/proc/asound", "/proc/driver", "/proc/kcore", "/proc/keys", "/proc/key-users", "/proc/kallsyms"],
   ...["/proc/modules", "/proc/cmdline", "/proc/config.gz", "/proc/interrupts", "/proc/iomem", "/proc/ioports"],
   ...["/proc/mtrr", "/proc/partitions", "/proc/diskstats", "/proc/schedstat", "/proc/sched_debug", "/proc/scsi"],
-  ...["/proc/timer_list", "/proc/timer_stats", "/proc/latency_stats", "/sys"],
+  ...["/proc/timer_list", "/proc/timer_stats", "/proc/latency_stats", "/proc/bus", "/proc/fs", "/proc/irq"],
+  ...["/proc/zoneinfo", "/proc/vmstat", "/proc/softirqs", "/proc/buddyinfo", "/proc/pressure", "/proc/locks"],
+  // the same in every cell of one host, until it is restarted
+  ...["/proc/sys/kernel/random/boot_id", "/sys"],
 ];
-const fixedPaths = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
+const fixedPaths = ["/proc/sys", "/proc/sysrq-trigger"];
 
 /**
  * Files in /etc that describe users, host names, name servers and the names of ports and protocols. A cell sees one user,
@@ -76,6 +82,10 @@ export interface ContainerParts extends ClosedEntries {
   readonly filter: string | undefined;
   /** how many processes a user of this host may have; undefined: unlimited */
   readonly processLimit: number | undefined;
+  /** the engine can limit the buffers of TCP and UDP sockets, which the memory limit does not count then */
+  readonly limitsSockets: boolean;
+  /** open files that the host allows a process of codecell */
+  readonly fileLimit: number | undefined;
   /** processors of the engine's machine; undefined: unknown */
   readonly processors: number | undefined;
   /** turn off the engine's user namespace, because host directories belong to host users */
@@ -127,10 +137,13 @@ export function containerSpec(parts: ContainerParts) {
       PidsLimit: proc.pids + kernelProcesses + (parts.hasOwnKernel ? ownKernelThreads : 0),
       Memory: containerMemoryBytes(parts),
       MemorySwap: containerMemoryBytes(parts),
+      ...(parts.limitsSockets && !parts.hasOwnKernel
+        ? { KernelMemoryTCP: socketLimits(proc.memoryBytes).limitBytes }
+        : {}),
       // Docker rejects a limit above the number of processors
       NanoCpus: Math.round(Math.min(proc.cpus, parts.processors ?? proc.cpus) * 1e9),
       Ulimits: [
-        { Name: "nofile", Soft: proc.files, Hard: proc.files },
+        { Name: "nofile", Soft: proc.files, Hard: supervisorFiles(proc.files, parts.fileLimit) },
         { Name: "core", Soft: 0, Hard: 0 },
         // stops a fork bomb in gVisor, for which the supervisor's count is too slow
         ...inheritedLimits(parts.hasOwnKernel ? proc.pids + kernelProcesses : parts.processLimit),
@@ -151,6 +164,14 @@ export function hostLabels(usesHostLabels: boolean): string[] {
   return usesHostLabels ? ["label=disable"] : [];
 }
 
+/**
+ * The supervisor can pass descriptors although programs have as many in flight as their limit of open files allows. The worker
+ * gives the higher limit up before it runs user code.
+ */
+function supervisorFiles(files: number, fileLimit = 0): number {
+  return Math.max(files, Math.min(2 * files + headroom, fileLimit));
+}
+
 /** Podman's default is above what a host with a limit on processes per user allows. `proc.pids` is enforced elsewhere. */
 export function inheritedLimits(processLimit: number | undefined) {
   return processLimit === undefined ? [] : [{ Name: "nproc", Soft: processLimit, Hard: processLimit }];
@@ -158,9 +179,14 @@ export function inheritedLimits(processLimit: number | undefined) {
 
 /** Includes the files in tmpfs. They count as the cell's memory and survive a kill, so a full /tmp would kill every later run. */
 export function containerMemoryBytes({ policy, workspace, hasOwnKernel }: ContainerParts): number {
-  const isOnDisk = policy.fs.workspace !== undefined || workspace !== undefined;
-  const files = scratchBytes.tmp + scratchBytes.shared + (isOnDisk ? 0 : policy.proc.diskBytes);
+  const files = memoryFilesBytes(policy, workspace !== undefined);
   return policy.proc.memoryBytes + files + (hasOwnKernel ? ownKernelBytes : 0);
+}
+
+/** Total size of the file systems in memory. */
+export function memoryFilesBytes({ fs, proc }: Policy, hasSessionDirectory: boolean): number {
+  const isOnDisk = fs.workspace !== undefined || hasSessionDirectory;
+  return scratchBytes.tmp + scratchBytes.shared + (isOnDisk ? 0 : proc.diskBytes);
 }
 
 /** Memory that a virtual OS kernel needs for itself and for each interpreter. */

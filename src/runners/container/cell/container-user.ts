@@ -1,10 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeDirectories } from "../../../lib/files/make-directories.ts";
-import { chooseCellUid } from "../../linux/cell-user.ts";
 import { internetNames } from "../../linux/internet-names.ts";
-import type { CellMount } from "../../linux/mounts.ts";
-import type { UidRange } from "../../linux/private-uid.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { identityFiles } from "./container-spec.ts";
 
@@ -14,16 +11,11 @@ export interface ContainerUser {
   readonly gid: number;
 }
 
-/** Never root of the host: codecell's own uid or, if codecell runs as root, one that nobody else has. */
-export function containerUser(
-  { isRootless }: Engine,
-  uids: UidRange | undefined,
-  mounts: readonly CellMount[],
-  policyHash: string,
-): ContainerUser {
+/** Never root of the host: codecell's own uid or, if codecell runs as root, `privateUid`, which nobody else has. */
+export function containerUser({ isRootless }: Engine, privateUid: number | undefined): ContainerUser {
   // In a rootless engine, root is the user who runs the engine. Another uid could not write to this user's files.
   if (isRootless) return { uid: 0, gid: 0 };
-  const uid = chooseCellUid(uids, mounts, policyHash) ?? process.getuid?.() ?? 65_534;
+  const uid = privateUid ?? process.getuid?.() ?? 65_534;
   return { uid, gid: process.getuid?.() === 0 ? uid : (process.getgid?.() ?? uid) };
 }
 

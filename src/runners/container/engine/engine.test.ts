@@ -32,8 +32,8 @@ describe("askEngine", () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  async function ask() {
-    const address = parseEngineAddress("podman", `unix://${directory}/engine.sock`, "the test");
+  async function ask(kind: "docker" | "podman" = "podman") {
+    const address = parseEngineAddress(kind, `unix://${directory}/engine.sock`, "the test");
     if (!address) throw new Error("not an address");
     return await askEngine(address);
   }
@@ -71,8 +71,10 @@ describe("askEngine", () => {
   });
 
   test("reports the limits that the engine supports", async () => {
-    info = { ...able, SwapLimit: false, CgroupVersion: "1" };
-    expect(await limits()).toEqual({ memory: true, swap: false, pids: true, cpus: true });
+    info = { ...able, SwapLimit: false, CgroupVersion: "1", KernelMemoryTCP: true };
+    const both = { memory: true, swap: false, pids: true, cpus: true };
+    expect((await ask("docker")).limits).toEqual({ ...both, sockets: true });
+    expect(await limits()).toEqual({ ...both, sockets: false }); // Podman ignores the setting
   });
 
   test.runIf(process.platform === "linux")("treats an engine with another OS kernel as another machine", async () => {
@@ -86,9 +88,9 @@ describe("askEngine", () => {
     const rootless = { docker: { SecurityOptions: ["name=seccomp", "name=rootless"] }, podman: { Rootless: true } };
     for (const reported of Object.values(rootless)) {
       info = { ...able, CgroupVersion: "1", ...reported };
-      expect(await limits()).toEqual({ memory: false, swap: false, pids: false, cpus: false });
+      expect(await limits()).toEqual({ memory: false, swap: false, pids: false, cpus: false, sockets: false });
       info = { ...able, CgroupVersion: "2", ...reported };
-      expect(await limits()).toEqual({ memory: true, swap: true, pids: true, cpus: true });
+      expect(await limits()).toEqual({ memory: true, swap: true, pids: true, cpus: true, sockets: false });
     }
   });
 });

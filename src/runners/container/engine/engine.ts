@@ -36,6 +36,7 @@ const infoSchema = z.object({
   SwapLimit: z.boolean().default(true),
   PidsLimit: z.boolean().default(true),
   CpuCfsQuota: z.boolean().default(true),
+  KernelMemoryTCP: z.boolean().default(false),
   NCPU: z.number().int().positive().optional().catch(undefined),
 });
 
@@ -68,6 +69,8 @@ export interface EngineLimits {
   readonly swap: boolean;
   readonly pids: boolean;
   readonly cpus: boolean;
+  /** the buffers of TCP and UDP sockets, which cgroup v1 counts separately */
+  readonly sockets: boolean;
 }
 
 export type EngineProbe =
@@ -144,15 +147,17 @@ export async function askEngine(address: EngineAddress, timeoutMs = probeTimeout
     seccomp: options.some((option) => option.includes("name=seccomp") && !option.includes("profile=unconfined")),
     labelsFiles: options.some((option) => option.includes("name=selinux")) || (isLocal && existsSync(selinux)),
     processors: info.NCPU,
-    limits: isRootless && info.CgroupVersion === "1" ? noLimits : engineLimits(info),
+    limits: isRootless && info.CgroupVersion === "1" ? noLimits : engineLimits(info, address.kind),
   };
 }
 
 /** Ordinary users cannot use cgroup v1. Podman reports what the host supports, but then ignores every limit. */
-const noLimits: EngineLimits = { memory: false, swap: false, pids: false, cpus: false };
+const noLimits: EngineLimits = { memory: false, swap: false, pids: false, cpus: false, sockets: false };
 
-function engineLimits({ MemoryLimit, SwapLimit, PidsLimit, CpuCfsQuota }: z.output<typeof infoSchema>): EngineLimits {
-  return { memory: MemoryLimit, swap: SwapLimit, pids: PidsLimit, cpus: CpuCfsQuota };
+function engineLimits(info: z.output<typeof infoSchema>, kind: EngineKind): EngineLimits {
+  const { MemoryLimit: memory, SwapLimit: swap, PidsLimit: pids, CpuCfsQuota: cpus } = info;
+  // Podman has no such setting in the API that it shares with Docker
+  return { memory, swap, pids, cpus, sockets: kind === "docker" && info.KernelMemoryTCP };
 }
 
 /** Text for people: the engine, its version, and the runtime if it is not the default. */

@@ -6,6 +6,8 @@ const absent: Record<string, readonly SyscallName[]> = {
   namespacesUnseen: ["clone3"],
   // performs other calls without the filter
   callsUnseen: ["io_uring_setup", "io_uring_enter", "io_uring_register"],
+  // a limit of the whole machine (fs.aio-max-nr) that one cell could use up
+  asynchronousFiles: ["io_setup", "io_submit"],
   kernelAttackSurface: ["userfaultfd", "memfd_secret", "open_tree_attr"],
   // these objects outlive their process and count as the cell's memory; without a memory cgroup nothing limits them
   systemVObjects: ["shmget", "semget", "msgget"],
@@ -38,6 +40,12 @@ export const deniedCalls: readonly SyscallName[] = Object.values(denied).flat();
 
 /** Calls that a cell's setup needs inside its own namespaces, besides unshare. */
 export const setupCalls: readonly SyscallName[] = ["mount", "move_mount", "sethostname"];
+
+/**
+ * Refused in the worker with ENOSYS. The attack: a watch on a directory of the host, which every cell sees read-only, tells what
+ * the host and other sessions do there. The supervisor itself watches the workspace for changed files.
+ */
+export const watchCalls: readonly SyscallName[] = ["inotify_init", "inotify_init1", "inotify_add_watch"];
 
 /** Every call that sends a signal, or opens a handle that can. */
 export const signalCalls: readonly SyscallName[] = [

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { simulateFilter } from "../../../../test/support/bpf-simulator.ts";
-import { absentCalls, deniedCalls, signalCalls } from "./denied-calls.ts";
+import { absentCalls, deniedCalls, signalCalls, watchCalls } from "./denied-calls.ts";
 import type { SeccompOptions } from "./seccomp.ts";
-import { auditArch, errno, killNotifyFilter, seccompFilter, verdict } from "./seccomp.ts";
+import { auditArch, closingFilter, errno, killNotifyFilter, seccompFilter, verdict } from "./seccomp.ts";
 import type { FilterArch, SyscallName } from "./syscalls.ts";
 import { highestKnownSyscall, syscallNumber } from "./syscalls.ts";
 
-type Answer = "allow" | "kill" | "notify" | keyof typeof errno;
+type Answer = "allow" | "kill" | "notify" | "nothing" | keyof typeof errno;
 type Arguments = readonly (number | bigint)[];
 type Expectation = readonly [call: SyscallName, args: Arguments, answer: Answer, why?: string];
 
@@ -81,11 +81,19 @@ const inCells: readonly Expectation[] = [
   ["sched_setattr", [1], "EPERM"],
   ["sched_setattr", [0], "allow"],
   ["memfd_create", [], "allow"],
+  ["memfd_create", [0, 4], "ENOMEM", "huge pages"],
+  ["mmap", [0, 4096, 3, 0x22, -1, 0], "allow", "anonymous memory"],
+  ["mmap", [0, 1 << 21, 3, 0x40022, -1, 0], "ENOMEM", "huge pages of the host"],
+  ["setsockopt", [3, 1, 7], "allow", "the size of a buffer"],
   ["fallocate", [3, 0, 0, 4096], "EOPNOTSUPP", "space without writing"],
   ["ioctl", [3, 0x40305828], "EOPNOTSUPP", "FS_IOC_RESVSP"],
   ["ioctl", [3, 0x4030582a], "EOPNOTSUPP", "FS_IOC_RESVSP64"],
   ["ioctl", [3, 0x40305839], "EOPNOTSUPP", "FS_IOC_ZERO_RANGE"],
   ["kill", [-1, 9], "allow", "the notify filter decides"],
+  ["inotify_init1", [0], "allow", "the supervisor needs it; the worker's filter refuses it"],
+  ["fcntl", [3, 1024, 0], "EPERM", "F_SETLEASE"],
+  ["fcntl", [3, 1026n | above, 1], "EPERM", "F_NOTIFY with a high bit set"],
+  ["fcntl", [3, 1031, 4096], "allow", "F_SETPIPE_SZ"],
   ["seccomp", [1, 8], "allow", "the worker adds its own"],
   ["prctl", [22], "allow"],
 ];
@@ -137,6 +145,32 @@ describe.each(["x64", "arm64"] as const)("the system call filter on %s", (arch) 
     expect(ask(seccompFilter(whole), arch, "mq_open")).toBe("allow");
   });
 
+  test("leaves socket buffers at their default size if there is no memory cgroup", () => {
+    const filter = seccompFilter({ ...whole, fixesBuffers: true });
+    for (const option of [7, 8, 32, 33]) expect(ask(filter, arch, "setsockopt", [3, 1, option])).toBe("nothing");
+    expect(ask(filter, arch, "setsockopt", [3, 1, 2])).toBe("allow");
+    expect(ask(filter, arch, "setsockopt", [3, 6, 7])).toBe("allow");
+  });
+
+  test("allows the list of sockets during the setup only, and no other netlink socket", () => {
+    for (const options of [{ phase: "template" }, { mayListSockets: true }] as const) {
+      const filter = seccompFilter({ ...whole, ...options });
+      expect(ask(filter, arch, "socket", [16, 3, 4])).toBe("allow");
+      expect(ask(filter, arch, "socket", [16, 3, 0])).toBe("EAFNOSUPPORT");
+      expect(ask(filter, arch, "socket", [17, 3, 0])).toBe("EAFNOSUPPORT");
+      expect(ask(filter, arch, "socket", [2, 1, 0])).toBe("allow");
+    }
+    expect(ask(seccompFilter(whole), arch, "socket", [16, 3, 4])).toBe("EAFNOSUPPORT");
+  });
+
+  test("ends the setup: then neither netlink nor, if it is pinned, another core is allowed", () => {
+    const filter = closingFilter(arch, { allowAffinity: false });
+    expect(ask(filter, arch, "socket", [16n | above, 3, 4])).toBe("EAFNOSUPPORT");
+    expect(ask(filter, arch, "socket", [2, 1, 0])).toBe("allow");
+    expect(ask(filter, arch, "sched_setaffinity", [0])).toBe("EPERM");
+    expect(ask(closingFilter(arch, { allowAffinity: true }), arch, "sched_setaffinity", [0])).toBe("allow");
+  });
+
   test("protects the supervisor by its pid in the cell", () => {
     const filter = seccompFilter({ ...whole, supervisorPid: 2 });
     expect(ask(filter, arch, "sched_setscheduler", [2])).toBe("EPERM");
@@ -175,6 +209,11 @@ describe.each(["x64", "arm64"] as const)("the system call filter on %s", (arch) 
     expect(ask(filter, arch, "kill", [1n | above, 9])).toBe("EPERM");
   });
 
+  test("refuses watches of files in the worker", () => {
+    const filter = killNotifyFilter(arch);
+    for (const call of watchCalls) expect([call, ask(filter, arch, call)]).toEqual([call, expected(call, "ENOSYS")]);
+  });
+
   test("reports only signals to the supervisor", () => {
     const filter = killNotifyFilter(arch);
     for (const call of signalCalls) expect(ask(filter, arch, call)).toBe("notify");
@@ -200,6 +239,7 @@ function nameOf(action: number): Answer {
   if (action === verdict.allow) return "allow";
   if (action === verdict.killProcess) return "kill";
   if (action === verdict.userNotify) return "notify";
+  if (action === verdict.errno(0)) return "nothing";
   const name = (Object.keys(errno) as (keyof typeof errno)[]).find((key) => verdict.errno(errno[key]) === action);
   if (name === undefined) throw new Error(`unexpected answer 0x${action.toString(16)}`);
   return name;

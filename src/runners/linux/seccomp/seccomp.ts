@@ -12,7 +12,7 @@ import {
   load,
   unlessEqual,
 } from "./bpf.ts";
-import { absentCalls, deniedCalls, setupCalls, signalCalls } from "./denied-calls.ts";
+import { absentCalls, deniedCalls, setupCalls, signalCalls, watchCalls } from "./denied-calls.ts";
 import type { FilterArch, SyscallName } from "./syscalls.ts";
 import { highestKnownSyscall, syscallNumber } from "./syscalls.ts";
 
@@ -32,6 +32,10 @@ export interface SeccompOptions {
   readonly supervisorPid?: number;
   /** true if the cell's OS kernel, unlike Linux, lets processes in the cell kill pid 1; does not protect parked copies */
   readonly shieldsSupervisor?: boolean;
+  /** true if the cell's first process opens its list of sockets under this filter and adds `closingFilter`; a template always may */
+  readonly mayListSockets?: boolean;
+  /** true if there is no memory cgroup: socket buffers keep their default sizes, which the supervisor's watchdog relies on */
+  readonly fixesBuffers?: boolean;
 }
 
 export const verdict = {
@@ -43,6 +47,7 @@ export const verdict = {
 
 export const errno = {
   EPERM: 1,
+  ENOMEM: 12,
   ENOSYS: 38,
   EPROTONOSUPPORT: 93,
   ESOCKTNOSUPPORT: 94,
@@ -54,7 +59,12 @@ export const auditArch = { x64: 0xc000003e, arm64: 0xc00000b7 } as const satisfi
 
 const namespaceFlags = 0x7e020000; // NEWNS NEWCGROUP NEWUTS NEWIPC NEWUSER NEWPID NEWNET
 const newTimeNamespace = 0x80; // for unshare only, because the low byte of clone's flags is the exit signal
-const socketFamily = { unix: 1, inet: 2, inet6: 10 } as const;
+const socketFamily = { unix: 1, inet: 2, inet6: 10, netlink: 16 } as const;
+const netlinkSockets = 4; // NETLINK_SOCK_DIAG lists the sockets of a network namespace
+const socketLevel = 1; // SOL_SOCKET
+const bufferSizes = [7, 8, 32, 33]; // SO_SNDBUF, SO_RCVBUF, and the same with FORCE
+/** Pages that are reserved on the host for other programs, and that a memory cgroup does not count. */
+const hugePages = { mmap: 0x40000, memfd: 4 } as const; // MAP_HUGETLB, MFD_HUGETLB
 const socketType = { stream: 1, datagram: 2, mask: 0xf } as const;
 const protocol = { unspecified: 0, tcp: 6, udp: 17 } as const;
 const terminalTricks = [
@@ -69,6 +79,11 @@ const signalsByDescriptor = {
   fcntl: [8, 10, 15], // F_SETOWN, F_SETSIG, F_SETOWN_EX
   ioctl: [0x8901, 0x8902], // FIOSETOWN, SIOCSPGRP
 } as const;
+/**
+ * F_SETLEASE: a lease on a file of the host that the cell only sees stops the host from writing to it for up to 45 seconds.
+ * F_NOTIFY: a watch of a directory, as with inotify.
+ */
+const reachesHost = [1024, 1026];
 /** Calls that send a signal to the process in their first argument, or open a handle of it. */
 const callsByPid = signalCalls.filter((name) => name !== "pidfd_send_signal");
 
@@ -92,7 +107,9 @@ export function seccompFilter(options: SeccompOptions): Buffer {
     ...on("fcntl", fcntlRule),
     // takes up gigabytes in a millisecond, before the watch of proc.disk can notice; libc writes zeros instead
     ...(options.allowFallocate ? [] : on("fallocate", deny("EOPNOTSUPP"))),
-    ...on("socket", socketRule),
+    ...(inSetup || options.mayListSockets ? on("socket", setupSocketRule) : on("socket", socketRule)),
+    ...(options.fixesBuffers ? on("setsockopt", bufferRule) : []),
+    ...on("mmap", [...load(argumentLow(3)), ...ifAnyBit(hugePages.mmap, deny("ENOMEM")), ...allow]),
     ...on("socketpair", [...load(argumentLow(0)), ...ifEqual([socketFamily.unix], allow), ...deny("EAFNOSUPPORT")]),
     ...on("personality", [...load(argumentLow(0)), ...ifEqual([0, 0xffffffff], allow), ...deny("EPERM")]),
     ...on("prlimit64", prlimitRule),
@@ -105,7 +122,7 @@ export function seccompFilter(options: SeccompOptions): Buffer {
       numbers(["sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"], arch),
       unlessSupervisor(supervisorPid),
     ),
-    ...(options.allowMemfd ? [] : on("memfd_create", deny("ENOSYS"))),
+    ...on("memfd_create", options.allowMemfd ? memfdRule : deny("ENOSYS")),
     ...(options.sharesIpc ? on("mq_open", deny("ENOSYS")) : []),
     ...ifEqual(numbers(absentCalls, arch), deny("ENOSYS")),
     ...ifEqual(numbers(denied, arch), deny("EPERM")),
@@ -113,11 +130,33 @@ export function seccompFilter(options: SeccompOptions): Buffer {
   ]);
 }
 
-/** Reports every signal that the worker sends to the supervisor, so that user code cannot kill parked copies. */
+/**
+ * The worker's own filter. It reports every signal to the supervisor, so that user code cannot kill parked copies, and refuses
+ * what the supervisor needs but user code must not have.
+ */
 export function killNotifyFilter(arch: FilterArch): Buffer {
   return encode([
     ...expectArchitecture(arch),
     ...ifEqual(numbers(signalCalls, arch), answer(verdict.userNotify)),
+    ...ifEqual(numbers(watchCalls, arch), deny("ENOSYS")),
+    ...allow,
+  ]);
+}
+
+/**
+ * What a cell adds to a filter with `mayListSockets` once its setup is done. Small, because the Linux kernel runs both filters
+ * for every call that they look at.
+ */
+export function closingFilter(arch: FilterArch, options: { readonly allowAffinity: boolean }): Buffer {
+  const netlink = [
+    ...load(argumentLow(0)),
+    ...ifEqual([socketFamily.netlink], deny("EAFNOSUPPORT")),
+    ...answer(verdict.allow),
+  ];
+  return encode([
+    ...expectArchitecture(arch),
+    ...ifEqual(numbers(["socket"], arch), netlink),
+    ...(options.allowAffinity ? [] : ifEqual(numbers(["sched_setaffinity"], arch), deny("EPERM"))),
     ...allow,
   ]);
 }
@@ -137,7 +176,11 @@ const ioctlRule = (onReservation: Instruction[]) => [
   ...allow,
 ];
 
-const fcntlRule = [...load(argumentLow(1)), ...ifEqual([...signalsByDescriptor.fcntl], deny("EPERM")), ...allow];
+const fcntlRule = [
+  ...load(argumentLow(1)),
+  ...ifEqual([...signalsByDescriptor.fcntl, ...reachesHost], deny("EPERM")),
+  ...allow,
+];
 
 /**
  * Allows local sockets, TCP and UDP. Raw, packet, vsock and other sockets are only attack surface of the Linux kernel. The
@@ -170,6 +213,25 @@ const socketRule = [
   ),
   ...deny("EAFNOSUPPORT"),
 ];
+
+/** During the setup, the supervisor opens the list of its cell's sockets. It keeps it to itself. */
+const setupSocketRule = [
+  ...load(argumentLow(0)),
+  ...ifEqual(
+    [socketFamily.netlink],
+    [...load(argumentLow(2)), ...ifEqual([netlinkSockets], allow), ...deny("EAFNOSUPPORT")],
+  ),
+  ...socketRule,
+];
+
+/** Answers 0 without a change, as the Linux kernel also adjusts what a program asks for. An error would end some programs. */
+const bufferRule = [
+  ...load(argumentLow(1)),
+  ...ifEqual([socketLevel], [...load(argumentLow(2)), ...ifEqual(bufferSizes, answer(verdict.errno(0))), ...allow]),
+  ...allow,
+];
+
+const memfdRule = [...load(argumentLow(1)), ...ifAnyBit(hugePages.memfd, deny("ENOMEM")), ...allow];
 
 /** A process may change its own limits and read others'. It may not set those of another process (the supervisor). */
 const prlimitRule = [

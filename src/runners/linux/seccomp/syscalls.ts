@@ -31,6 +31,11 @@ const table = {
   fspick: [433, 433],
   get_kernel_syms: [177, null],
   init_module: [175, 105],
+  inotify_add_watch: [254, 27],
+  inotify_init: [253, null],
+  inotify_init1: [294, 26],
+  io_setup: [206, 0],
+  io_submit: [209, 2],
   io_uring_enter: [426, 426],
   io_uring_register: [427, 427],
   io_uring_setup: [425, 425],
@@ -49,6 +54,7 @@ const table = {
   memfd_secret: [447, 447],
   migrate_pages: [256, 238],
   modify_ldt: [154, null],
+  mmap: [9, 222],
   mount: [165, 40],
   mount_setattr: [442, 442],
   move_mount: [429, 429],
@@ -93,6 +99,7 @@ const table = {
   sethostname: [170, 161],
   setns: [308, 268],
   setpriority: [141, 140],
+  setsockopt: [54, 208],
   settimeofday: [164, 170],
   shmget: [29, 194],
   socket: [41, 198],
@@ -125,4 +132,12 @@ export const highestKnownSyscall = 469;
 /** The number of a system call, or undefined if the architecture lacks it. */
 export function syscallNumber(name: SyscallName, arch: FilterArch): number | undefined {
   return table[name][arch === "x64" ? 0 : 1] ?? undefined;
+}
+
+/** The numbers of all calls that the architecture has, by name. */
+export function syscallNumbers(arch: FilterArch): Record<string, number> {
+  const names = Object.keys(table) as SyscallName[];
+  return Object.fromEntries(
+    names.flatMap((name) => [[name, syscallNumber(name, arch)]]).filter(([, n]) => n !== undefined),
+  );
 }

@@ -296,6 +296,8 @@ export class Supervisor {
     else if (header.t === "display" && request.kind === "run") this.#channel.send(header, body);
     else if (header.t === "data" && request.kind !== "run") this.#channel.send({ t: "data", id: request.id }, body);
     else if (header.t === "done" && request.kind === "run") {
+      // a run can print its flood and end between two looks of the watch
+      if (this.#isFlood(active) && active.stop !== "timeout") active.stop = "output_limit";
       this.#sendTail(active);
       this.#finish(answeredRun(request.id, header, active.stop, this.#counts(active)));
     } else if (header.t === "reply" && request.kind !== "run") {
@@ -409,11 +411,13 @@ export class Supervisor {
       void this.#killThread("out_of_memory", "The interpreter exceeded its memory limit.");
       return;
     }
-    const { counters } = this.#thread;
-    if (this.#active !== undefined && counters.stdout + counters.stderr > this.#active.floodBytes) {
-      this.#stop("output_limit");
-    }
+    if (this.#active !== undefined && this.#isFlood(this.#active)) this.#stop("output_limit");
     this.#tellHeld(performance.now());
+  }
+
+  #isFlood({ floodBytes }: Active): boolean {
+    const { stdout, stderr } = this.#thread.counters;
+    return stdout + stderr > floodBytes;
   }
 
   /** Once a second, so that the host can say why nothing more appears. */

@@ -1,4 +1,5 @@
 import { arch, platform, release } from "node:os";
+import { CodecellError } from "../../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../../lib/log/logger.ts";
 import { parsePolicy } from "../../../policy/file/parse-policy.ts";
 import { compareIsolation } from "../../../policy/isolation.ts";
@@ -13,17 +14,34 @@ import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { errorExitCodes } from "../shell/exit-codes.ts";
 import { progressLogger } from "../shell/progress-logger.ts";
 
-const options = { json: { type: "boolean", help: "Print one JSON object." }, ...commonOptions } as const;
+const options = {
+  attack: { type: "boolean", help: "Attack the sandboxes of this machine, and report what contained each attack." },
+  runner: { type: "string", value: "RUNNER", help: "With --attack: attack this runner only." },
+  only: {
+    type: "string",
+    multiple: true,
+    value: "GLOB",
+    help: "With --attack: attacks whose id matches, such as 'network/*', or a kind such as escape. Repeatable.",
+  },
+  json: { type: "boolean", help: "Print one JSON object." },
+  ...commonOptions,
+} as const;
 
 export const doctorCommand: Command = {
   name: "doctor",
   summary: "Show which runners are available, and how to fix the others",
-  usage: "codecell doctor [--json]",
+  usage: "codecell doctor [--attack [--runner RUNNER] [--only GLOB]...] [--json]",
   options,
-  notes: ["Exit code: 0 if at least one runner is available, else 4."],
+  notes: [
+    "Exit code: 0 if at least one runner is available, else 4.",
+    "With --attack: 0 if every attack was contained, 1 if one did harm or could not be carried out, 4 if no runner is available. Attacks use loopback only, take about a minute per runner, and remove what they made. See docs/attacks.md.",
+  ],
   examples: [
     ["codecell doctor", "the runners of this machine, strongest first"],
     ["codecell doctor --json", "the same, for programs"],
+    ["codecell doctor --attack", "attack every runner of this machine"],
+    ["codecell doctor --attack --runner process --only 'network/*'", "one runner, one family of attacks"],
+    ["codecell doctor --attack --json > scorecard.json", "for CI: the exit code says whether all were contained"],
   ],
   run: runDoctor,
 };
@@ -31,10 +49,17 @@ export const doctorCommand: Command = {
 async function runDoctor(argv: readonly string[], context: CommandContext): Promise<number> {
   const { values } = parseArguments("doctor", argv, options, 0);
   const { stdout } = context.terminal;
+  const { attack = false, runner, only = [], json = false } = values;
+  // The suite is loaded only here: `doctor` alone does not need it.
+  if (attack) return (await import("../attack/run-attacks.ts")).runAttacks({ runner, only, json }, context);
+  if (runner !== undefined || only.length > 0) {
+    const option = runner === undefined ? "--only" : "--runner";
+    throw new CodecellError("usage", `${option} needs --attack`, { hint: "`codecell help doctor` shows the options" });
+  }
   // Somebody at a terminal sees what the wait is for. Programs get the answer alone.
-  const logger = values.json || !stdout.isTTY ? silentLogger : progressLogger(context.terminal.stderr, false);
+  const logger = json || !stdout.isTTY ? silentLogger : progressLogger(context.terminal.stderr, false);
   const diagnosis = await diagnose(context, logger);
-  if (values.json) stdout.write(jsonText(diagnosisJson(diagnosis)));
+  if (json) stdout.write(jsonText(diagnosisJson(diagnosis)));
   else stdout.write(diagnosisText(diagnosis, styleFor(stdout, context.terminal.env), stdout.columns));
   const isUsable = diagnosis.runners.some(({ probe }) => probe.available);
   return isUsable ? 0 : errorExitCodes.runner_unavailable;

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { loopTurns } from "../../../lib/loop-turns.ts";
 import { freeBytes } from "../../../service/body-memory.ts";
 import type { ErrorReply } from "./error-status.ts";
 import { type SendLimits, sendBody } from "./send-body.ts";
@@ -61,18 +62,25 @@ export async function sendEarly(
   response.end();
 }
 
+/** All bodies that are dropped share the turns of the event loop: many of them must not slow down other clients. */
 function dropBody(request: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {
     let left = lingerBytes;
+    let isDone = false;
     const timer = setTimeout(done, lingerMs);
     function done() {
+      isDone = true;
       clearTimeout(timer);
       request.off("data", count);
       resolve();
     }
     function count(chunk: Buffer) {
       left -= chunk.byteLength;
-      if (left <= 0) done();
+      if (left <= 0) return done();
+      request.pause();
+      void loopTurns.next().then(() => {
+        if (!isDone) request.resume();
+      });
     }
     request.on("data", count);
     request.once("end", done);

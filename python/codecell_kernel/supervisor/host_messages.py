@@ -1,0 +1,93 @@
+"""Which messages of the host make sense. The host is trusted, but a bug in it must not end a session and its variables."""
+from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
+
+MOST = 1 << 53
+
+
+def number(value):
+    return type(value) is int and 0 <= value < MOST
+
+
+def milliseconds(value):
+    return type(value) in (int, float) and 0 <= value < 1 << 40
+
+
+def text(value):
+    return type(value) is str
+
+
+def texts(value):
+    return type(value) is list and all(type(one) is str for one in value)
+
+
+def flag(value):
+    return type(value) is bool
+
+
+def program(value):
+    return type(value) is dict and fits(value, {}, {"file": text, "args": texts, "stdin": flag})
+
+
+def error(value):
+    return type(value) is dict and fits(value, {"type": text, "message": text}, {})
+
+
+def variables(value):
+    return type(value) is dict and all(type(one) is str for one in value.values())
+
+
+FILE = {"path": text, "timeoutMs": milliseconds}
+UPLOAD = {"upload": number, "timeoutMs": milliseconds}
+# kind: the fields it needs besides its id, and those it may have
+MESSAGES = {
+    "start": (
+        {"env": variables, "path": texts, "preload": texts, "background": flag, "recovery": flag},
+        {"watchMemoryBytes": number, "watchProcesses": number, "egress": flag, "authorities": text},
+    ),
+    "run": (
+        {"language": text, "timeoutMs": milliseconds, "outputBytes": number},
+        {"program": program, "hostWaitMs": milliseconds},
+    ),
+    "in": ({}, {"end": flag}),
+    "interrupt": ({}, {}),
+    "vars": ({"timeoutMs": milliseconds}, {}),
+    "get": ({"expression": text, "format": text, "maxBytes": number, "timeoutMs": milliseconds}, {}),
+    "set": ({"name": text, "format": text, "size": number, "timeoutMs": milliseconds}, {}),
+    "data": ({}, {}),
+    "reset": ({}, {}),
+    "checkpoint": ({"name": text}, {}),
+    "rollback": ({"name": text}, {}),
+    "forget": ({"name": text}, {}),
+    "fork": ({"into": number}, {"call": number, "item": number}),
+    "expose": ({}, {}),
+    "answer": ({"call": number}, {"ok": flag, "size": number, "error": error}),
+    "leave": ({}, {}),
+    "snapshot": (
+        {"maxBytes": number, "timeoutMs": milliseconds},
+        {"maxValueBytes": number, "maxItems": number, "graceMs": milliseconds},
+    ),
+    "restore": ({"size": number, "timeoutMs": milliseconds}, {}),
+    "net.data": ({}, {}),
+    "net.end": ({}, {}),
+    "net.close": ({}, {}),
+    "net.credit": ({"bytes": number}, {}),
+}
+
+
+def makes_sense(header):
+    """Whether the message has what its kind needs, and nothing of another type. Other kinds are the worker's to answer."""
+    kind = header.get("t")
+    if type(kind) is not str or not number(header.get("branch", 0)):
+        return False
+    needed, optional = MESSAGES.get(kind, ({}, {}))
+    return (kind == "start" or number(header.get("id"))) and fits(header, needed, optional)
+
+
+def fits(values, needed, optional):
+    for name, is_valid in needed.items():
+        if name not in values or not is_valid(values[name]):
+            return False
+    for name, is_valid in optional.items():
+        if name in values and not is_valid(values[name]):
+            return False
+    return True

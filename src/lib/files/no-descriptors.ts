@@ -1,0 +1,12 @@
+import { CodecellError } from "../errors.ts";
+
+/** Throws what a failed start means, if the process or the machine has no file descriptors left; any other error as it is. */
+export function explainNoDescriptors(error: unknown): never {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code !== "EMFILE" && code !== "ENFILE") throw error;
+  const whose = code === "EMFILE" ? "this process" : "this machine";
+  throw new CodecellError("cell_start_failed", `${whose} has no file descriptors left for another session`, {
+    hint: "close sessions, or raise the limit of open files (ulimit -n)",
+    cause: error,
+  });
+}

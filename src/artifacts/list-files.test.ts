@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -51,6 +52,27 @@ describe("a listing of files", () => {
     }
     await files.write("good", source(), { maxBytes: 9 });
     expect(await files.list()).toMatchObject({ files: [{ path: "good", size: 1 }], leftOut: 6 });
+  });
+
+  test("visits few entries in each round of the event loop, even beside many other listings", async () => {
+    for (let at = 0; at < 1_500; at++) writeFileSync(join(root, `${at}`), "");
+    let [visited, most, isDone] = [0, 0, false];
+    const count = () => {
+      most = Math.max(most, visited);
+      visited = 0;
+      if (!isDone) setImmediate(count);
+    };
+    const deny = () => {
+      visited++;
+      return undefined;
+    };
+    await using counted = await openWorkspaceFiles(root, { deny });
+    setImmediate(count);
+    const lists = await Promise.all(Array.from({ length: 16 }, () => counted.list({ limit: 10 })));
+    isDone = true;
+    expect(lists.map((list) => list.files.length)).toEqual(Array(16).fill(10));
+    expect(most).toBeGreaterThan(100);
+    expect(most).toBeLessThan(1_000);
   });
 
   test("stops at its limits and says so", async () => {

@@ -1,8 +1,10 @@
 import { type Dir, type Dirent, opendir } from "node:fs";
 import { promisify } from "node:util";
+import { loopTurns } from "../lib/loop-turns.ts";
 import { foldName } from "../policy/paths/glob.ts";
 import { artifactNameProblem } from "./artifact-name.ts";
 import { type Directory, withDirectory } from "./directory.ts";
+import { FirstPaths } from "./first-paths.ts";
 import type { FileFacts, FileList, ListOptions } from "./workspace-file.ts";
 import { unfinishedName } from "./write-file.ts";
 
@@ -32,11 +34,16 @@ interface Walk {
   readonly options: ListOptions;
   readonly limits: WalkLimits;
   readonly deny: FileDeny;
-  readonly found: string[];
+  readonly found: FirstPaths;
+  /** how many more entries are visited in this turn of the event loop */
+  leftOfTurn: number;
   entries: number;
   leftOut: number;
   truncated: boolean;
 }
+
+/** How many entries are visited in one turn: less than a millisecond. */
+const turnEntries = 256;
 
 const openDir = promisify(opendir) as (path: string, options: { bufferSize: number }) => Promise<Dir>;
 
@@ -48,9 +55,18 @@ export async function listFiles(
   deny: FileDeny,
 ): Promise<FileList> {
   const limit = Math.min(Math.max(1, Math.floor(options.limit ?? 1000)), 10_000);
-  const walk: Walk = { options, limits, deny, found: [], entries: 0, leftOut: 0, truncated: false };
+  const walk: Walk = {
+    options,
+    limits,
+    deny,
+    found: new FirstPaths(limit + 1),
+    leftOfTurn: 0,
+    entries: 0,
+    leftOut: 0,
+    truncated: false,
+  };
   await walkDirectory(root, { path: "", folded: [] }, walk);
-  const paths = walk.found.sort();
+  const paths = walk.found.sorted();
   const page = paths.slice(0, limit);
   const last = page.at(-1);
   const files = await factsOf(root, page);
@@ -64,9 +80,9 @@ export async function listFiles(
 
 async function walkDirectory(directory: Directory, place: Place, walk: Walk): Promise<void> {
   const below: string[] = [];
-  const entries = await openDir(directory.path, { bufferSize: 1024 });
+  const entries = await openDir(directory.path, { bufferSize: turnEntries });
   try {
-    await forEachEntry(entries, (entry) => {
+    await forEachEntry(entries, walk, (entry) => {
       if (++walk.entries > walk.limits.maxEntries) walk.truncated = true;
       else visit(entry, place, walk, below);
       return walk.entries <= walk.limits.maxEntries;
@@ -109,7 +125,7 @@ function visit(entry: Dirent, place: Place, walk: Walk, below: string[]): void {
     return;
   }
   if (!path.startsWith(prefix) || path <= after || unfinishedName.test(entry.name)) return;
-  if (entry.isFile() && isUsable(entry.name, place, walk)) walk.found.push(path);
+  if (entry.isFile() && isUsable(entry.name, place, walk)) walk.found.add(path);
   else walk.leftOut++;
 }
 
@@ -123,13 +139,21 @@ function inside({ path, folded }: Place, name: string): Place {
   return { path: `${path}${name}/`, folded: [...folded, foldName(name)] };
 }
 
-/** Uses a callback: a promise for each of 100,000 entries costs more than reading them. */
-function forEachEntry(entries: Dir, visitEntry: (entry: Dirent) => boolean): Promise<void> {
+/**
+ * Uses a callback: a promise for each of 100,000 entries costs more than reading them. The attack: 64 listings of 60,000 files at
+ * the same time, which leave no time for anybody else.
+ */
+function forEachEntry(entries: Dir, walk: Walk, visitEntry: (entry: Dirent) => boolean): Promise<void> {
   return new Promise((resolve, reject) => {
-    const next = (error: unknown, entry: Dirent | null) => {
+    const take = (error: unknown, entry: Dirent | null) => {
       if (error) reject(error);
       else if (entry === null || !visitEntry(entry)) resolve();
       else entries.read(next);
+    };
+    const next = (error: unknown, entry: Dirent | null) => {
+      if (walk.leftOfTurn-- > 0) return take(error, entry);
+      walk.leftOfTurn = turnEntries - 1;
+      void loopTurns.next().then(() => take(error, entry));
     };
     entries.read(next);
   });

@@ -32,6 +32,8 @@ export interface KernelSetup {
   readonly watchMemoryBytes?: number;
   /** kill a run whose TCP and UDP buffers are larger; set if a memory cgroup enforces a limit that does not count all of them */
   readonly watchSocketBytes?: number;
+  /** kill a run when the whole cell has more memory than this, files in memory included; needs `watchMemoryBytes` */
+  readonly watchTotalBytes?: number;
   /** limit on the processes that runs start; set if the OS enforces no limit; needs `watchMemoryBytes` */
   readonly watchProcesses?: number;
 }

@@ -29,9 +29,9 @@ export interface ChannelCellParts {
   /** the limit of its host directory, if it has one; a watch begins with the cell */
   readonly disk?: (CellDisk & Partial<Pick<DiskWatch, "watch">>) | undefined;
   readonly usage: () => Promise<CellUsage>;
+  readonly giveWay?: ((givesWay: boolean) => void) | undefined;
   /** releases what was only needed for the start */
   readonly onReady?: (() => void) | undefined;
-  readonly giveWay?: ((givesWay: boolean) => void) | undefined;
   /** kills a cell that does not exit after its channel is closed */
   readonly kill: () => void;
   /** kills what is in it, so that it exits before it notices its closed channel */
@@ -70,12 +70,12 @@ export class ChannelCell implements Cell {
     return this.#parts.usage();
   }
 
-  isReady(): void {
-    this.#parts.onReady?.();
-  }
-
   giveWay(givesWay: boolean): void {
     this.#parts.giveWay?.(givesWay);
+  }
+
+  isReady(): void {
+    this.#parts.onReady?.();
   }
 
   get endedFor(): CodecellError | undefined {

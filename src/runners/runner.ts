@@ -97,10 +97,10 @@ export interface Cell extends AsyncDisposable {
   /** how to get a module that its Python lacks */
   readonly moduleHint?: ModuleHint;
   usage(): Promise<CellUsage>;
-  /** Its kernel answers: what was only needed for the start can be released. */
-  isReady?(): void;
   /** Gives way to other programs where processors are scarce, or no longer. Absent: the runner cannot. */
   giveWay?(givesWay: boolean): void;
+  /** Its kernel answers: what was only needed for the start can be released. */
+  isReady?(): void;
 }
 
 /** How thorough a probe is. */

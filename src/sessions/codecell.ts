@@ -288,7 +288,10 @@ export class Codecell implements AsyncDisposable {
     const record = await this.#owned.saved(id);
     const release = await this.#slots.reserve(waitMs, () => this.#assertOpen());
     try {
-      if (record) return await this.#admit(this.#session(record), lock, cleanup, { from: "saved" });
+      if (record) {
+        await this.#owned.removeUnfinished(record.workspace);
+        return await this.#admit(this.#session(record), lock, cleanup, { from: "saved" });
+      }
       const pooled = await this.#pool.take();
       cleanup.defer(() => pooled[Symbol.asyncDispose]());
       pooled.live.rename(id);

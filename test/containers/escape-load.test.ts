@@ -1,2 +1,3 @@
 import "../escape/resource-bombs.test.ts";
+import "../escape/socket-memory.test.ts";
 import "../escape/leftovers.test.ts";

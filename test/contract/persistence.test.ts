@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync, statSync } from "node:fs";
-import { chmod, mkdir, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { chmod, mkdir, readdir, readFile, rm, truncate, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { PolicyInput } from "../../src/policy/schema.ts";
@@ -56,12 +56,17 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
 
   test("is restored with variables, files and history, and names what is missing", async () => {
     const { manager } = await begun();
+    const [workspace = ""] = readdirSync(join(stateDir, "workspaces"));
+    const killedUpload = join(stateDir, "workspaces", workspace, `.codecell-${"0".repeat(32)}.part`);
+    await writeFile(killedUpload, "half");
+    await utimes(killedUpload, 0, 0);
     const next = await restart(manager);
     expect(await next.list()).toMatchObject([{ id: "kept", state: "saved", runs: 1 }]);
     const session = await next.get("kept");
     const result = await runIn(session, "f(), open('file.txt').read()");
     expect(result).toMatchObject({ status: "ok", value: "([1, 2], 'file')" });
     expect(result.notes.join("; ")).toMatch(/restored from the save after run 1; not restored: lock/);
+    expect(existsSync(killedUpload)).toBe(false);
     expect(await runIn(session, "1")).toMatchObject({ notes: [] });
     expect((await session.history()).map(({ run, status }) => ({ run, status }))).toEqual([
       { run: 1, status: "ok" },

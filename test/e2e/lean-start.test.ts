@@ -75,6 +75,12 @@ test("the overview loads a dozen of our modules and no dependency", async () => 
   expect(loaded.filter((line) => line.includes("/node_modules/"))).toEqual([]);
 });
 
+test("doctor loads the attack suite only with --attack", async () => {
+  const loaded = await loadedBy(launcher, "doctor", "--json");
+  expect(loaded.some((line) => line.endsWith("/src/surfaces/cli/commands/doctor.ts"))).toBe(true);
+  expect(loaded.filter((line) => line.includes("/src/attacks/"))).toEqual([]);
+});
+
 test("the library loads no runner, no YAML parser and no MCP SDK", async () => {
   const loaded = await loadedBy("--input-type=module", "-e", 'import "codecell"');
   expect(loaded.filter((line) => line.endsWith("/src/sessions/codecell.ts"))).toHaveLength(1);

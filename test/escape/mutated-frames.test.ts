@@ -87,7 +87,10 @@ describe.skipIf(skipsProcess)("mutated frames from the host", () => {
     "that lose their place in the stream end the cell at once, and the next cell starts",
     async () => {
       await using runner = processRunner({ layout: "template" });
-      const streams = fc.sample(mutatedBytes(cellHeaders.map((header) => frameOf(header))), tries(15));
+      const streams = fc.sample(mutatedBytes(cellHeaders.map((header) => frameOf(header))), {
+        ...tries(1),
+        numRuns: rounds(15, 150),
+      });
       for (const [at, bytes] of streams.entries()) {
         const { cell } = await startCell(runner, `lost-${at}`);
         await using _ = cell;

@@ -136,6 +136,15 @@ describeAttacks(everyLayout, "a resource bomb in the $name", (layout) => {
     return within(15_000, run(session, code));
   }
 
+  test.runIf(layout.hasOwnKernel)("(many memfds) ends as out_of_memory, and the session keeps its state", async () => {
+    await using other = await codecell.openSession();
+    await within(15_000, run(other, "kept = 42"));
+    const code =
+      "import os\nfds = []\nwhile True:\n    fds.append(os.memfd_create('hog'))\n    for _ in range(31): os.write(fds[-1], bytes(1 << 20))";
+    expect(await within(20_000, run(other, code))).toMatchObject({ status: "out_of_memory", state: "recovered" });
+    expect(await within(15_000, run(other, "kept"))).toMatchObject({ status: "ok", value: "42" });
+  });
+
   test("of children left behind by many runs does not use up the process limit", async () => {
     await within(15_000, session.reset());
     for (let round = 0; round < 4; round++) {

@@ -6,6 +6,7 @@ import { mountableDirectory } from "../support/host-mounts.ts";
 import {
   bothLayouts,
   describeAttacks,
+  hostProcesses,
   idle,
   openCells,
   repeatsDocker,
@@ -52,6 +53,19 @@ describeAttacks(
       expect(await within(10_000, run(next, passOne))).toMatchObject({ status: "ok", value: "1" });
       expect(await within(10_000, run(other, passOne))).toMatchObject({ status: "ok", value: "1" });
     });
+
+    test.skipIf(process.getuid?.() !== 0)(
+      "are counted per cell, because no two cells have the same user id",
+      async () => {
+        await using one = await codecell.openSession();
+        await using other = await codecell.openSession();
+        await run(one, "open('/proc/self/comm', 'w').write('own-uid-one')");
+        await run(other, "open('/proc/self/comm', 'w').write('own-uid-other')");
+        const users = hostProcesses().filter(({ status }) => status.Name?.startsWith("own-uid-"));
+        expect(new Set(users.map(({ uid }) => uid)).size).toBe(2);
+        expect(users.map(({ uid }) => uid)).not.toContain(0);
+      },
+    );
 
     test("do not stop the supervisor of the same session from forking it and from recovering it", async () => {
       await using greedy = await codecell.openSession();

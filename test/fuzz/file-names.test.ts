@@ -108,7 +108,11 @@ describe("the files of a workspace with links that lead out of it", () => {
           if (kind === "write") await files.write(text, Buffer.from("written"), { maxBytes: 100 });
           if (kind === "stat") await files.stat(text);
           if (kind === "remove" && !["out", "up", "loop", "root"].includes(text)) await files.remove(text);
-          if (kind === "list") expect(JSON.stringify(await files.list({ prefix: text }))).not.toContain("canary");
+          if (kind === "list") {
+            const paths = (await files.list({ prefix: text })).files.map(({ path }) => path);
+            // a write replaces a link by a file of that name, but nothing is ever below one
+            expect(paths.filter((path) => /^(?:up|loop|root)\//.test(path))).toEqual([]);
+          }
         } catch (error) {
           if (!(error instanceof CodecellError)) throw error;
           expect(["file_missing", "file_refused", "too_large", "usage"]).toContain(error.code);

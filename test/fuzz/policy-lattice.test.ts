@@ -5,12 +5,14 @@ import { policyJsonSchema } from "../../src/policy/file/json-schema.ts";
 import { canonicalJson } from "../../src/policy/hash.ts";
 import { type PolicyFieldName, showRule } from "../../src/policy/rules.ts";
 import { type Policy, policySchema } from "../../src/policy/schema.ts";
-import { patienceMs, tries } from "../support/fuzz/long-mode.ts";
+import { patienceMs, rounds, tries } from "../support/fuzz/long-mode.ts";
 import { policyInputs, ruleValues } from "../support/fuzz/policy-inputs.ts";
 
 /** Not `parsePolicy`: the laws are about single rules, and that refuses rules which contradict each other. */
 const inputs = policyInputs();
-const parsed = fc.sample(inputs, tries(100)).map((input) => policySchema().parse(input));
+const parsed = fc
+  .sample(inputs, { ...tries(1), numRuns: rounds(100, 1_000) })
+  .map((input) => policySchema().parse(input));
 const policies = fc.constantFrom(...parsed);
 
 /**

@@ -92,6 +92,7 @@ function containerOf(image: string, weakness: ControlWeakness, host: AttackHost)
     Cmd: [],
     Env: [
       ...[`DRIVER=${weakDriver}`, "LANG=C.UTF-8", "HOME=/workspace"],
+      ...(isOpen ? ["OWN_MOUNTS=1"] : []),
       ...(weakness === "host-environment" ? [`${host.variable}=${host.secret}`, `USER=${userName()}`] : []),
       ...(weakness === "no-proxy"
         ? [`API_TOKEN=${host.secret}`, "OPEN_PROXY=1", "http_proxy=http://127.0.0.1:3128"]
@@ -105,9 +106,9 @@ function containerOf(image: string, weakness: ControlWeakness, host: AttackHost)
       SecurityOpt: isOpen || weakness === "no-filter" ? ["seccomp=unconfined", "apparmor=unconfined"] : [],
       ...(isOpen ? everyPrivilege() : {}),
       ...(weakness === "host-processes" ? { CapAdd: ["KILL", "SYS_PTRACE"] } : {}),
-      Tmpfs: { "/workspace": "mode=1777,exec", "/dev/shm": "mode=1777,size=2g" },
+      Tmpfs: { "/workspace": "mode=1777,exec", "/tmp": "mode=1777,exec,size=2g", "/dev/shm": "mode=1777,size=2g" },
       // nothing but canaries of the host; the rest of the container is its own
-      Binds: [...(weakness === "host-files" ? outside.map((path) => `${path}:${path}`) : []), ...shares],
+      Binds: [...(isOpen || weakness === "host-files" ? outside.map((path) => `${path}:${path}`) : []), ...shares],
       // bounded: more than any attack takes, so that the machine is safe from a mistake
       ...{ Memory: 3 * 2 ** 30, PidsLimit: 2000 },
       Ulimits: [{ Name: "nofile", Soft: 8192, Hard: 8192 }],

@@ -35,6 +35,8 @@ def child(body):
         os.close(out); os.close(stdin)
         return pid, reader, writer
     os.setsid(); os.close(reader); os.close(writer)
+    if os.environ.get("OWN_MOUNTS"): # what one attack mounts must not hide what the next one looks for
+        libc = ctypes.CDLL(None); libc.unshare(0x20000); libc.mount(b"none", b"/", None, 0x44000, None)
     os.dup2(stdin, 0); os.dup2(out, 1); os.dup2(out, 2)
     os.close(stdin); os.close(out)
     sys.stdin = open(0, closefd=False); os.chdir("/workspace")
@@ -46,28 +48,30 @@ def child(body):
         except BaseException: pass
         os._exit(code)
 
-def end_of(pid, reader, seconds):
-    """(what it printed last, how it ended): it is killed if it takes too long."""
-    kept, end, status = b"", time.monotonic() + seconds, None
-    while status is None:
-        if select.select([reader], [], [], 0.01)[0]: kept = (kept + os.read(reader, 1 << 20))[-4_000_000:]
+KEPT = 2_000_000
+def end_of(pid, reader, seconds, waits=False):
+    """(what it printed last, how it ended): it is killed if it takes too long. One that waits may live on."""
+    kept, end, status = bytearray(), time.monotonic() + seconds, None
+    def take(data):
+        kept.extend(data)
+        if len(kept) > 4 * KEPT: del kept[:-KEPT]
+        return len(data)
+    while status is None and not (waits and kept.endswith(b"\\\\nwaits\\\\n")):
+        if select.select([reader], [], [], 0.01)[0] and take(os.read(reader, 1 << 20)): continue
         done, code = os.waitpid(pid, os.WNOHANG)
         if done: status = code
-        elif time.monotonic() > end: os.kill(pid, 9); kept += b"\\\\nit took too long"; end += 60
-    while select.select([reader], [], [], 0)[0]:
-        data = os.read(reader, 1 << 20)
-        if not data: break
-        kept = (kept + data)[-4_000_000:]
-    os.close(reader)
-    return kept.decode(errors="replace"), status
+        elif time.monotonic() > end: os.kill(pid, 9); take(b"\\\\nit took too long"); end += 60
+    while select.select([reader], [], [], 0)[0] and take(os.read(reader, 1 << 20)): pass
+    return kept[-KEPT:].decode(errors="replace"), status
 
-def execute(texts, isTrusting):
+def execute(texts, isTrusting, waits):
     space = {"__name__": "__main__", "__builtins__": __builtins__}
     if isTrusting: worker = supervised()
     for text in texts: exec(compile(text, "<run 1>", "exec"), space)
     if isTrusting:
         time.sleep(0.05)
         print("\\\\nbelieved %d %s" % (worker.believed, worker.fault))
+    if waits: print("\\\\nwaits", flush=True); os.read(0, 1) # it holds what it took until the victim has tried
 
 def run(job):
     victim = None
@@ -86,16 +90,18 @@ def run(job):
             if not data: break
     if job.get("shell"):
         pid, reader, writer = child(lambda: (sys.stdout.flush(), os.execv("/bin/bash", ["bash", "-c", job["shell"]])))
-    else: pid, reader, writer = child(lambda: execute(job["programs"], job.get("isTrusting")))
-    os.close(writer)
-    printed, _ = end_of(pid, reader, 10)
+    else: pid, reader, writer = child(lambda: execute(job["programs"], job.get("isTrusting"), victim is not None))
+    printed, status = end_of(pid, reader, 10, victim is not None)
     answer = None
     if victim is not None:
         try: os.write(victim[2], b"x")
         except OSError: pass
-        text, status = end_of(victim[0], victim[1], 5)
-        os.close(victim[2])
-        answer = text if status == 0 else None
+        text, ended = end_of(victim[0], victim[1], 5)
+        os.close(victim[1]); os.close(victim[2])
+        answer = text if ended == 0 else None
+    os.close(writer)
+    if status is None: end_of(pid, reader, 2)
+    os.close(reader)
     survivors = 0
     for path in glob.glob("/proc/[0-9]*/cmdline"):
         try:
@@ -140,6 +146,9 @@ def proxy():
     server.bind(("127.0.0.1", 3128)); server.listen(50)
     while True: threading.Thread(target=serve, args=(server.accept()[0],), daemon=True).start()
 
+for place in ("/.kernel", "/run", "/opt", "/home", "/mnt", "/srv", "/var/tmp", "/var/lib", "/tmp"):
+    try: os.makedirs(place, exist_ok=True)
+    except OSError: pass
 if os.environ.get("OPEN_PROXY") and os.fork() == 0: proxy()
 for line in sys.stdin:
     try: answer = run(json.loads(line))

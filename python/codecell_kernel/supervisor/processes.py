@@ -136,8 +136,13 @@ def resident_bytes(left_out, limit):
     if total > limit and not whole:
         return min(total, shared_once(limit, total))
     if total + whole > limit and whole:
-        whole = min(whole, memory_figures(read_proc("", "meminfo")).get(b"AnonPages", whole))
+        whole = min(whole, anonymous_bytes() or whole)
     return total + whole
+
+
+def anonymous_bytes():
+    """What an OS kernel of the cell's own has handed out, files in memory included."""
+    return memory_figures(read_proc("", "meminfo")).get(b"AnonPages", 0)
 
 
 def shared_once(limit, otherwise):

@@ -39,23 +39,31 @@ class SocketMemory:
     def __init__(self):
         self.netlink = open_netlink()
         self.counters = [open_counter("/proc/self/net/" + name) for name in ("sockstat", "sockstat6")]
-        self.most = most_of_one()
-        self.unlisted = max(0, self.counts()["sockets:"] - self.unix()[0])  # ours: this netlink socket
+        self.most = 0  # that one socket can hold
+        self.unlisted = 0  # number of our own sockets that are not listed
+
+    def begin(self):
+        """Call it before user code runs, and only if all sockets count: a cold start waits for it."""
+        self.unlisted = max(0, self.counts()["sockets:"] - self.unix()[0])  # this netlink socket
 
     def internet_bytes(self, ignored):
         """The buffers of TCP and UDP sockets. 0 if they cannot hold more than `ignored`: listing them takes up to milliseconds."""
         counts = self.counts()
-        return self.internet(counts)[1] if in_use(counts) * self.most > ignored else 0
+        return self.internet(counts)[1] if self.may_exceed(counts, ignored) else 0
 
     def all_bytes(self, ignored):
         """The same, and the buffers of Unix sockets."""
         counts = self.counts()
-        listed, total = in_use(counts), 0
-        if listed * self.most > ignored:
-            listed, total = self.internet(counts)
+        listed, total = self.internet(counts) if self.may_exceed(counts, ignored) else (in_use(counts), 0)
         unix_listed, unix_total = self.unix()
         unlisted = max(0, counts["sockets:"] - self.unlisted - listed - unix_listed)
         return total + unix_total + unlisted * UNLISTED_BYTES
+
+    def may_exceed(self, counts, ignored):
+        number = in_use(counts)
+        if number and not self.most:
+            self.most = most_of_one()
+        return number * self.most > ignored
 
     def counts(self):
         """The number of sockets by protocol, and of all sockets."""

@@ -2,7 +2,7 @@
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 from time import monotonic
 
-from .processes import pids, resident_bytes
+from .processes import anonymous_bytes, pids, resident_bytes
 
 RUNNING_SECONDS = 0.02
 IDLE_SECONDS = 0.1
@@ -17,6 +17,9 @@ class WatchedLimits:
         self.sockets = sockets
         self.memory_bytes = config.get("watchMemoryBytes")  # of everything, if there is no cgroup
         self.socket_bytes = config.get("watchSocketBytes")  # of TCP and UDP, if there is one
+        if self.memory_bytes is not None and sockets is not None:
+            sockets.begin()
+        self.total_bytes = config.get("watchTotalBytes")  # of everything in the cell, if it has its own OS kernel
         self.processes = config.get("watchProcesses")
         self.due = 0.0
 
@@ -44,6 +47,8 @@ class WatchedLimits:
     def is_over(self):
         if self.memory_bytes is None:
             return self.sockets.internet_bytes(self.socket_bytes) > self.socket_bytes
+        if self.total_bytes is not None and anonymous_bytes() > self.total_bytes:
+            return True  # a memfd belongs to no process: without this the container is killed, and the session with it
         buffers = 0 if self.sockets is None else self.sockets.all_bytes(self.memory_bytes // 8)
         left = self.memory_bytes - buffers
         return left < 0 or resident_bytes(self.sweeper.kept(workers=False), left) > left

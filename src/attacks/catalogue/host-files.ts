@@ -10,7 +10,7 @@ const systemPaths: readonly (readonly [id: string, what: string, ...paths: strin
   ["root-home", "the home directory of root", "/root"],
   ["boot", "the host's boot files", "/boot"],
   ["ssh-host-keys", "the host's SSH keys", "/etc/ssh", "/etc/ssh/ssh_host_ed25519_key"],
-  ["system-logs", "the host's logs and mail", "/var/log", "/var/mail", "/var/spool"],
+  ["system-logs", "the host's logs and mail", "/var/log", "/var/mail"],
   [
     "service-state",
     "the state of the host's services",

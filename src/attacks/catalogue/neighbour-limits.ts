@@ -1,4 +1,4 @@
-import type { Attack } from "../attack.ts";
+import type { Attack, AttackException } from "../attack.ts";
 import { does } from "./make-attack.ts";
 import { noProcesses, noSockets, noSystemCalls } from "./shared-facts.ts";
 
@@ -14,6 +14,11 @@ const greedy = {
   endings: ["out_of_memory", "crashed"],
   weakness: "shared-cell",
 } as const;
+
+const shared: AttackException = {
+  verdict: "locked",
+  because: "a lock on a file that cells share holds against others; codecell takes none of them (SECURITY.md)",
+};
 
 /** What the OS counts per user id or per machine. One session takes all of it; the other must still be able to work. */
 export const neighbourLimits: readonly Attack[] = [
@@ -172,31 +177,29 @@ for port in (8000, 8080, 8888, 5000):
 verdict = nothing(taken, "it cannot listen on")`,
     },
   },
-  {
-    ...does(
-      "sessions/locks",
-      "locks files that another session shares with it",
-      `
+  does(
+    "sessions/locks",
+    "locks files that other sessions and the host share with it",
+    `
 import fcntl
 held = []
-for path in (os.__file__, json.__file__, "/usr/bin/env", "/bin/sh", "/deps", "/etc/passwd"):
-    try: fd = os.open(path, os.O_RDONLY); fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB); held.append(fd)
-    except OSError: pass
-verdict = "contained"`,
-      { ...greedy, notTried: noProcesses },
-    ),
-    victim: {
-      after: `
-import fcntl
-lost = []
 for path in (os.__file__, json.__file__, "/usr/bin/env", "/bin/sh"):
     try: fd = os.open(path, os.O_RDONLY)
     except OSError: continue
-    try: fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError: lost.append(path)
+    try: fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB); held.append(path)
     except OSError: pass
     os.close(fd)
-verdict = nothing(lost, "it cannot lock")`,
+verdict = nothing(held, "locked")`,
+    {
+      ...greedy,
+      needsOwnCell: false,
+      notTried: noProcesses,
+      exceptions: {
+        process: shared,
+        srt: shared,
+        container: shared,
+        gvisor: { verdict: "locked", because: "gVisor's own kernel keeps the lock to itself" },
+      },
     },
-  },
+  ),
 ];

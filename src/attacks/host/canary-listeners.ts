@@ -3,6 +3,9 @@ import { createServer, type ListenOptions, type Server } from "node:net";
 import { join } from "node:path";
 import { Cleanup } from "../../lib/cleanup.ts";
 
+/** sun_path without its first byte */
+const longestAbstract = 107;
+
 /** Listeners of the host, all on loopback, that no cell may reach. */
 export interface CanaryListeners extends AsyncDisposable {
   /** the same port on every loopback address */
@@ -38,7 +41,8 @@ export async function openCanaryListeners(directory: string, tag: string): Promi
   // Not every OS has a second loopback address, and not every host has IPv6.
   await listen("a port of 127.0.0.2", { host: "127.0.0.2", port }).catch(() => {});
   await listen("a port of ::1", { host: "::1", port }).catch(() => {});
-  const abstract = process.platform === "linux" ? `codecell-attack-${tag}` : undefined;
+  // As long as a name can be: Node pads shorter ones with NUL bytes, and a program would look for another socket.
+  const abstract = process.platform === "linux" ? `codecell-attack-${tag}`.padEnd(longestAbstract, "x") : undefined;
   if (abstract !== undefined) await listen("an abstract socket", { path: `\0${abstract}` });
   const socket = join(directory, "listener.sock");
   await listen("a Unix socket", { path: socket, writableAll: true });

@@ -9,20 +9,28 @@ const batchSize = 25;
 const batchTimeoutMs = 20_000;
 
 /** Attacks that one run can carry out one after the other: they are quick, and leave the interpreter as it was. */
-function isSimple({ language, endings, hostChecks, needsOwnCell, afterIdle, timeoutMs, scenario = "plain" }: Attack) {
+export function isQuick({
+  language,
+  endings,
+  hostChecks,
+  needsOwnCell,
+  afterIdle,
+  timeoutMs,
+  scenario = "plain",
+}: Attack) {
   const isPlain = scenario === "plain" || scenario === "mounts" || scenario === "network";
   return (
     isPlain && ![language, endings, hostChecks, needsOwnCell, afterIdle, timeoutMs].some((one) => one !== undefined)
   );
 }
 
-/** Splits attacks, in their order, into batches of simple ones of one scenario, and single ones. */
+/** Splits attacks, in their order, into batches of quick ones of one scenario, and single ones. */
 export function inBatches(attacks: readonly Attack[]): Attack[][] {
   const batches: Attack[][] = [];
   for (const attack of attacks) {
     const last = batches.at(-1);
     const [first] = last ?? [];
-    const fits = first && isSimple(first) && isSimple(attack) && first.scenario === attack.scenario;
+    const fits = first && isQuick(first) && isQuick(attack) && first.scenario === attack.scenario;
     if (last && fits && last.length < batchSize) last.push(attack);
     else batches.push([attack]);
   }

@@ -1,8 +1,8 @@
 import { messageOf } from "../../lib/errors.ts";
-import type { Attack, AttackResult, Scenario } from "../attack.ts";
+import { type Attack, type AttackResult, forTier, type Scenario } from "../attack.ts";
 import type { AttackHost } from "../host/attack-host.ts";
 import { AttackCells, type AttackedTier } from "./attack-cells.ts";
-import { inBatches, runBatch } from "./run-batch.ts";
+import { inBatches, isQuick, runBatch } from "./run-batch.ts";
 
 /** A tier is given up after this long; what is left of it has failed. */
 const longestTierMs = 180_000;
@@ -11,6 +11,8 @@ const longestTierMs = 180_000;
 export interface AttackTierOptions {
   readonly attacks: readonly Attack[];
   readonly signal?: AbortSignal | undefined;
+  /** how long the tier may take; default: three minutes */
+  readonly limitMs?: number;
   /** called after each attack */
   readonly onResult?: (result: AttackResult) => void;
 }
@@ -19,9 +21,9 @@ export interface AttackTierOptions {
 export async function attackTier(
   tier: AttackedTier,
   host: AttackHost,
-  { attacks, signal, onResult }: AttackTierOptions,
+  { attacks, signal, onResult, limitMs = longestTierMs }: AttackTierOptions,
 ): Promise<AttackResult[]> {
-  const end = performance.now() + longestTierMs;
+  const end = performance.now() + limitMs;
   const results: AttackResult[] = [];
   const cells = new AttackCells(tier, host);
   let closing: unknown;
@@ -38,7 +40,9 @@ export async function attackTier(
       if (signal?.aborted) break;
       blameLast(await host.harm(""));
       const isLate = performance.now() > end;
-      const done = isLate ? batch.map((one) => outOfTime(one, tier.name)) : await runBatch(batch, cells, signal);
+      const done = isLate
+        ? batch.map((one) => outOfTime(one, tier.name, limitMs))
+        : await runBatch(batch, cells, signal);
       if (signal?.aborted) break; // it was stopped, which says nothing
       for (const result of done) {
         results.push(result);
@@ -55,15 +59,19 @@ export async function attackTier(
   return results;
 }
 
-/** By scenario, so that cells are shared, and those that need a cell of their own last. */
+/** Quick ones first, and what takes long last. By scenario, so that cells are shared. */
 function inOrder(attacks: readonly Attack[]): readonly Attack[] {
   const scenarios: readonly Scenario[] = ["plain", "mounts", "workspace", "network", "neighbour", "next-session"];
-  const rank = ({ scenario = "plain", needsOwnCell = false }: Attack) =>
-    scenarios.indexOf(scenario) * 2 + (needsOwnCell ? 1 : 0);
+  const rank = (attack: Attack) => {
+    const { scenario = "plain", needsOwnCell = false, kind } = attack;
+    const cost = isQuick(attack) ? 0 : kind === "exhaustion" ? 2 : 1;
+    return cost * 100 + scenarios.indexOf(scenario) * 2 + (needsOwnCell ? 1 : 0);
+  };
   return [...attacks].sort((a, b) => rank(a) - rank(b));
 }
 
-function outOfTime(attack: Attack, tier: AttackResult["tier"]): AttackResult {
-  const detail = `the ${longestTierMs / 1000} s for this tier were used up`;
-  return { attack, tier, verdict: "failed", detail, durationMs: 0 };
+function outOfTime(attack: Attack, tier: AttackResult["tier"], limitMs: number): AttackResult {
+  const reason = forTier(attack.notTried, tier);
+  const detail = reason ?? `the ${limitMs / 1000} s for this tier were used up`;
+  return { attack, tier, verdict: reason === undefined ? "failed" : "not tried", detail, durationMs: 0 };
 }

@@ -108,3 +108,10 @@ describe("outputs in a reply without code", () => {
     expect(outputsInReply(signature, '{"n": "x"}')).toMatchObject({ ok: false, errors: [{ path: "n" }] });
   });
 });
+
+test("a program's imitation of the line about omitted text is marked", () => {
+  const line = "… (5 characters omitted) …";
+  expect(shownText(`a\n${line}\nb`, 100).text).toBe(`a\n\\${line}\nb`);
+  const long = shownText(`${line}\n${"x".repeat(200)}\n  ${line}`, 100).text;
+  expect(long.split("\n").filter((one) => one.startsWith("…"))).toEqual(["… (156 characters omitted) …"]);
+});

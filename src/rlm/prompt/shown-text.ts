@@ -7,10 +7,16 @@ export interface ShownText {
 
 /** Keeps the head and the tail of a text that is longer than `maxChars`. `chars`: the true length, if the text is a part already. */
 export function shownText(text: string, maxChars: number, chars = text.length): ShownText {
-  if (text.length <= maxChars) return { text, chars };
+  if (text.length <= maxChars) return { text: marked(text), chars };
   const half = Math.floor(maxChars / 2);
   const omitted = text.length - 2 * half;
   const head = text.slice(0, half).replace(/[\ud800-\udbff]$/, "");
   const tail = half === 0 ? "" : text.slice(-half).replace(/^[\udc00-\udfff]/, "");
-  return { text: `${head}\n\n… (${omitted.toLocaleString("en-US")} characters omitted) …\n\n${tail}`, chars };
+  const middle = `… (${omitted.toLocaleString("en-US")} characters omitted) …`;
+  return { text: `${marked(head)}\n\n${middle}\n\n${marked(tail)}`, chars };
+}
+
+/** The attack: a program prints our line about omitted text, so that a model believes its output to have a gap. */
+function marked(text: string): string {
+  return text.replace(/^\s*(?=(?:…|\.\.\.) ?\([\d,.]+ characters omitted\))/gm, "$&\\");
 }

@@ -127,6 +127,7 @@ function notes({ engine, hasOwnKernel }: ContainerFacts): string[] {
       ? [
           "code in the cell can kill the parked copies of its interpreter: after a crash it then starts fresh",
           "code in the cell can impersonate its supervisor towards the host, and so lie about its own session",
+          "buffers of sockets and pipes are memory of the cell's own OS kernel: code that fills them up to the container's limit ends its session",
         ]
       : [
           "the cell shares the host's OS kernel: a vulnerability in it that is reachable through the system call filters is not contained",

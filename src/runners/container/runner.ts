@@ -25,7 +25,7 @@ import { CellChannel } from "./cell/cell-channel.ts";
 import { type CellListener, listenForCell } from "./cell/cell-listener.ts";
 import { usageReader } from "./cell/cell-usage.ts";
 import { type StartedContainer, startContainer } from "./cell/container.ts";
-import { containerSpec } from "./cell/container-spec.ts";
+import { containerSpec, memoryFilesBytes } from "./cell/container-spec.ts";
 import { type ContainerUser, containerUser, writeIdentity } from "./cell/container-user.ts";
 import { refuseNested } from "./cell/nested-binds.ts";
 import { removeOrphanContainers } from "./cell/orphans.ts";
@@ -275,7 +275,11 @@ class ContainerRunner implements SandboxRunner {
         path: kernel.path,
         env: { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" },
         ...(hasOwnKernel
-          ? { watchMemoryBytes: policy.proc.memoryBytes, watchProcesses: policy.proc.pids }
+          ? {
+              watchMemoryBytes: policy.proc.memoryBytes,
+              watchTotalBytes: policy.proc.memoryBytes + memoryFilesBytes(policy, workspace !== undefined),
+              watchProcesses: policy.proc.pids,
+            }
           : { watchSocketBytes: socketLimits(policy.proc.memoryBytes).watchBytes }),
       }),
       receipt,

@@ -12,7 +12,7 @@ export function preloadEnvironment({ env }: Policy): Record<string, string> {
 
 /** What a runner adds to the setup that all runners on Linux share. */
 export interface OwnSetup
-  extends Pick<KernelSetup, "path" | "watchMemoryBytes" | "watchSocketBytes" | "watchProcesses"> {
+  extends Pick<KernelSetup, "path" | "watchMemoryBytes" | "watchSocketBytes" | "watchTotalBytes" | "watchProcesses"> {
   /** variables of this runner; the policy's variables override them */
   readonly env?: Readonly<Record<string, string>>;
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -34,6 +34,12 @@ test("a process that starts again gets the block that it had", async () => {
 test("a lease that is given back leaves no file behind", async () => {
   await (await lease())[Symbol.asyncDispose]();
   expect(await readdir(directory)).toEqual([]);
+});
+
+test("locks that killed processes left behind are removed before they become many", async () => {
+  for (let block = 0; block < 20; block++) await writeFile(join(directory, String(block)), "");
+  await using _ = await lease();
+  expect(await readdir(directory)).toHaveLength(1);
 });
 
 test("there is no lease if every block is in use", async () => {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { takeLock } from "../../lib/files/liveness-lock.ts";
+import { isHeld, takeLock } from "../../lib/files/liveness-lock.ts";
 import { makeDirectories } from "../../lib/files/make-directories.ts";
 import type { UidRange } from "./private-uid.ts";
 
@@ -8,6 +9,8 @@ const largestBlock = 4096;
 const blocksInSmallRange = 32;
 /** so many blocks in a row are in use only on a machine with as many codecell processes */
 const mostAttempts = 64;
+/** locks of killed processes are removed when there are more, because each check takes a tenth of a millisecond */
+const manyLocks = 16;
 
 /** A block of uids that no other codecell process on this machine hands out, as long as this process runs. */
 export interface UidLease extends AsyncDisposable {
@@ -32,12 +35,21 @@ export async function leaseUids(own: UidRange, directory: string, seed: string):
   const blocks = Math.floor(own.count / size);
   const first = createHash("sha256").update(seed).digest().readUInt32LE() % blocks;
   await makeDirectories(directory, 0o700);
+  await removeDeadLocks(directory);
   for (let attempt = 0; attempt < Math.min(blocks, mostAttempts); attempt++) {
     const block = (first + attempt) % blocks;
     const lock = await takeLock(join(directory, String(block)));
     if (lock) return new LockedBlock({ first: own.first + block * size, count: size }, lock);
   }
   return undefined;
+}
+
+async function removeDeadLocks(directory: string): Promise<void> {
+  const names = (await readdir(directory)).filter((name) => /^\d+$/.test(name));
+  if (names.length <= manyLocks) return;
+  for (const path of names.map((name) => join(directory, name))) {
+    if (!(await isHeld(path))) await (await takeLock(path))?.[Symbol.asyncDispose]();
+  }
 }
 
 class LockedBlock implements UidLease {

@@ -98,9 +98,8 @@ export function startDirect(parts: DirectParts): DirectJail {
 /** In place before the cell pins itself to its cores and opens its list of sockets. Then it adds a filter that refuses both. */
 function setupFilter({ host, arch, policy }: DirectParts): Buffer {
   const allowMemfd = cgroupHolds(host.facts.cgroups, "memory");
-  const allowFallocate = isDiskExact(policy);
-  const options = { allowMemfd, fixesBuffers: !allowMemfd, allowAffinity: true, mayListSockets: true, allowFallocate };
-  return seccompFilter({ arch, phase: "cell", ...options });
+  const options = { allowMemfd, fixesBuffers: !allowMemfd, allowAffinity: true, mayListSockets: true };
+  return seccompFilter({ arch, phase: "cell", ...options, allowFallocate: isDiskExact(policy) });
 }
 
 function directPaths(parts: DirectParts, ticket: string | undefined) {

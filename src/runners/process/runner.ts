@@ -244,7 +244,7 @@ class ProcessRunner implements SandboxRunner {
     const passing = own && isMounted ? this.#passer.pass(own, template.mountsSocket) : undefined;
     // Waiting for the helper meanwhile. It may also fail after something else has.
     cleanup.defer(async () => (await passing?.catch(() => undefined))?.release());
-    const uid = template.givesUids ? await this.#cellUid(spec, own, host, mounts, cleanup) : template.uid;
+    const uid = template.givesUids ? await this.#cellUid(spec, host, mounts, own, cleanup) : template.uid;
     const cgroup = await this.#cgroup(host, spec, template.uid, cleanup, template.cgroups);
     await prepareWorkspace(own, uid);
     const passed = await passing?.catch((error: unknown) => {
@@ -272,7 +272,7 @@ class ProcessRunner implements SandboxRunner {
     { own, isReadOnly }: CellFiles,
   ) {
     const mounts = await resolveMounts(spec.policy);
-    const uid = await this.#cellUid(spec, own, host, mounts, cleanup);
+    const uid = await this.#cellUid(spec, host, mounts, own, cleanup);
     const kernelDirectory = await prepareKernelFiles(host.runtimeDir, python, killNotifyFilter(hostArch()));
     const cgroup = await this.#cgroup(host, spec, uid, cleanup);
     await prepareWorkspace(own, uid);
@@ -290,12 +290,12 @@ class ProcessRunner implements SandboxRunner {
 
   async #cellUid(
     spec: CellSpec,
-    workspace: string | undefined,
     { users }: Host,
     mounts: readonly CellMount[],
+    own: string | undefined,
     cleanup: Cleanup,
   ): Promise<number | undefined> {
-    const owner = { mounts, policyHash: spec.policyHash, workspace };
+    const owner = { mounts, policyHash: spec.policyHash, workspace: own };
     return await users?.forCell(owner, cleanup);
   }
 

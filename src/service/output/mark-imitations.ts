@@ -4,11 +4,12 @@ export const imitationMark = "\\";
 /** Said at the end of the first line of an answer with marked lines: programs cannot write there. */
 export const imitationNote = `lines after ${imitationMark} are the program's own`;
 
-/** Lines that only codecell writes: headings, the status, and what is said about truncated output. */
+/** Lines that only codecell writes: headings, the status, progress, and what is said about pages and truncated output. */
 const ours =
-  /^\[ ?(?:notes|artifacts) ?\]|^\[ ?(?:traceback|value|stdout|stderr) ?\]:?$|^status: ?(?:ok|error|timeout|interrupted|out_of_memory|output_limit|crashed|cancelled|running)\b|^run_id:|^(?:…|\.\.\.) ?[\d,.]+ of [\d,.]+ characters left out|^(?:…|\.\.\.) ?(?:stdout|stderr) had /;
+  /^lines after \\ are the program's own|^running for \d+ s$|^no line matches$|^(?:…|\.\.\.) ?[\d,.]+ (?:characters in total|lines match)|^\[ ?(?:stdout|stderr|value|traceback) had [\d,.]+ bytes|^\[ ?(?:notes|artifacts) ?\]|^\[ ?(?:traceback|value|stdout|stderr) ?\]:?$|^status: ?(?:ok|error|timeout|interrupted|out_of_memory|output_limit|crashed|cancelled|running)\b|^run_id:|^(?:…|\.\.\.) ?[\d,.]+ of [\d,.]+ characters left out|^(?:…|\.\.\.) ?(?:stdout|stderr) had /;
 /** A cheap test, so that most output is not split into lines. */
-const candidate = /[[［]|status|ｓ|run_id|characters left|had [\d,]+ bytes/i;
+const candidate =
+  /[[［]|status|ｓ|run_id|characters (?:left|in total)|lines (?:match|after)|line matches|running for|had [\d,]+ bytes/i;
 const longestLine = 200;
 
 /**

@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { markImitations } from "../output/mark-imitations.ts";
 import { readableText } from "../output/readable-text.ts";
 import type { ToolContext } from "../tools/tool.ts";
 import type { RunRegistry } from "./run-registry.ts";
@@ -37,11 +38,13 @@ export function followProgress(runs: RunRegistry, runId: string, { progress }: T
   };
 }
 
-function lastLine(text: string): string | undefined {
-  return readableText(text)
+/** As a program printed it, and marked if it could be taken for a line of ours. */
+export function lastLine(text: string): string | undefined {
+  const line = readableText(text)
     .split("\n")
     .map((line) => line.trim())
     .filter((line) => line !== "")
     .at(-1)
     ?.slice(0, maxLine);
+  return line === undefined ? undefined : markImitations(line);
 }

@@ -1,5 +1,6 @@
 import { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
+import { SerialQueue } from "../../lib/serial-queue.ts";
 import type { Codecell } from "../../sessions/codecell.ts";
 import { LazySandbox } from "../lazy-sandbox.ts";
 import type { Links } from "../links/links.ts";
@@ -35,6 +36,8 @@ export class Tenant implements AsyncDisposable {
   readonly namespace: string;
   readonly sessions: TenantSessions;
   readonly requests = new OpenRequests();
+  /** one list of files at a time; the next waits */
+  readonly listings = new SerialQueue();
   /** runs that were started with an idempotency key */
   readonly starts = new StartedOnce();
   /** for the tools of this tenant */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { StreamSize } from "../output/kept-output.ts";
 import { keptStreams } from "../output/kept-stream.ts";
+import { imitationNote, markImitations } from "../output/mark-imitations.ts";
 import { defineTool } from "./tool.ts";
 
 const maxLimit = 40_000;
@@ -34,7 +35,7 @@ export const readOutputTool = defineTool({
       const more =
         nextOffset === undefined ? [] : [`… ${total} characters in total; continue with offset=${nextOffset} …`];
       const facts = { stream, text, next_offset: nextOffset ?? null, total, ...missing(page) };
-      return { facts, text: [text, ...more, ...missingText(stream, page)].join("\n") };
+      return { facts, text: [...markedText(text), ...more, ...missingText(stream, page)].join("\n") };
     }
     const found = sandbox.kept.search(handle, { pattern: search, ignoreCase: true, stream, maxMatches: 100 });
     const text = found.matches.map(({ line, text: shown }) => `${line + 1}: ${shown}`).join("\n");
@@ -44,6 +45,12 @@ export const readOutputTool = defineTool({
     return { facts, text: [...lines, ...count, ...missingText(stream, found)].join("\n") };
   },
 });
+
+/** What a program wrote, and a line above it if it could be taken for ours. */
+function markedText(text: string): string[] {
+  const safe = markImitations(text);
+  return safe === text ? [text] : [imitationNote, safe];
+}
 
 function missing({ isPartial, leftOutBytes }: StreamSize): { partial: boolean; left_out_bytes: number } {
   return { partial: isPartial, left_out_bytes: leftOutBytes };

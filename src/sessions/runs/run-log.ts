@@ -56,7 +56,10 @@ export class RunLog {
   /** @internal */
   push(event: RunEvent): void {
     if (this.#isClosed) return;
-    if (event.type !== "display" && this.#events.length >= freeEvents) return this.#gathered.add(event);
+    if (event.type !== "display" && this.#events.length >= freeEvents) {
+      this.#gathered.add(event);
+      return;
+    }
     this.#gathered.flush();
     this.#add(event);
   }

@@ -1,3 +1,5 @@
+import { join } from "node:path";
+import { removeUnfinished } from "../../artifacts/remove-unfinished.ts";
 import type { LivenessLock } from "../../lib/files/liveness-lock.ts";
 import type { SessionWorkspace } from "../../runners/runner.ts";
 import { sessionUnknown } from "../session-errors.ts";
@@ -43,6 +45,12 @@ export class OwnedStore {
   /** The directory of a workspace on the host, for a cell to mount. */
   mount(name: string): { workspace?: SessionWorkspace } {
     return this.#options.filesStayInCell ? {} : { workspace: { root: this.#store.workspacesDir, name } };
+  }
+
+  /** Removes what killed uploads left in a saved workspace. One that cannot be searched is used as it is. */
+  async removeUnfinished(workspace: string): Promise<void> {
+    if (this.#options.filesStayInCell) return;
+    await removeUnfinished(join(this.#store.workspacesDir, workspace)).catch(() => {});
   }
 
   /** Locks a persistent session: it is open in one process at a time. */

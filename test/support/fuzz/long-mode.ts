@@ -17,9 +17,9 @@ export function tries<Values>(runs: number): Parameters<Values> {
   };
 }
 
-/** The same for loops that fast-check does not run. */
-export function rounds(count: number): number {
-  return count * Number(process.env.FUZZ_RUNS ?? 1);
+/** The same for loops that fast-check does not run, and that no time limit ends. */
+export function rounds(count: number, most = Number.POSITIVE_INFINITY): number {
+  return Math.min(most, count * Number(process.env.FUZZ_RUNS ?? 1));
 }
 
 /** How long a test may take, which in the long mode is as long as it was told to. */

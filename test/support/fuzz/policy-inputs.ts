@@ -57,6 +57,7 @@ export const ruleValues: Record<PolicyFieldName, Arbitrary<unknown>> = {
   "proc.pids": fc.integer({ min: 8, max: 11 }),
   "proc.files": fc.integer({ min: 32, max: 35 }),
   "proc.disk": sizes(1),
+  "proc.exactDisk": fc.boolean(),
   "proc.output": sizes(1),
   "proc.exactDisk": fc.boolean(),
   "proc.background": fc.boolean(),

@@ -133,6 +133,12 @@ describe("the spec of a container", () => {
     expect(host(policy, { limitsSockets: true, hasOwnKernel: true })).not.toHaveProperty("KernelMemoryTCP");
   });
 
+  test("hides the network driver of a virtual OS kernel", () => {
+    const empty = { Source: "/run/codecell/empty", Target: "/dev/net", ReadOnly: true };
+    expect(host({}, { hasOwnKernel: true, runtime: "runsc" }).Mounts).toContainEqual(expect.objectContaining(empty));
+    expect(host().Mounts.map(({ Target }) => Target)).not.toContain("/dev/net");
+  });
+
   test("makes the container exit with its host process and be removed", () => {
     expect(spec()).toMatchObject({ OpenStdin: true, StdinOnce: true, HostConfig: { AutoRemove: true } });
   });
@@ -256,7 +262,7 @@ describe("the spec of a container", () => {
     expect(host({}, own).Runtime).toBe("runsc");
     expect(host()).not.toHaveProperty("Runtime");
     expect(host({}, own).Memory - host().Memory).toBe(256 * mebibyte);
-    expect(host({}, own).PidsLimit).toBe(host().PidsLimit + 1024);
+    expect(host({}, own).PidsLimit).toBe(host().PidsLimit + 8192); // host threads
     const inside = host({ proc: { pids: 20 } }, { ...own, processLimit: 500 });
     expect(inside.Ulimits).toContainEqual({ Name: "nproc", Soft: 23, Hard: 23 });
     expect(settings({ proc: { memory: "100MiB" } }, own)).toMatchObject({

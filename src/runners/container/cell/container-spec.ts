@@ -16,8 +16,13 @@ export const scratchBytes = { tmp: 64 * 1024 * 1024, shared: 64 * 1024 * 1024 } 
 const inodes = { tmp: 8192, workspace: 16_384 } as const;
 /** The supervisor, the parked copy and the intermediate process of a fork do not count against `proc.pids`. */
 export const kernelProcesses = 3;
-/** A virtual OS kernel such as gVisor's uses several host threads for each thread of the program. */
-export const ownKernelThreads = 1024;
+/**
+ * A virtual OS kernel such as gVisor's uses many host threads for each process of the program, and crashes if it gets none. A fork
+ * bomb under `proc.pids: 48` had 3,780 of them. `proc.pids` itself is enforced inside the cell.
+ */
+export function ownKernelThreads(pids: number): number {
+  return Math.min(16_384, Math.max(2048, 128 * pids));
+}
 
 /** Numbers of resource limits on Linux, the same on every supported machine. */
 const rlimit = { sigpending: 11, msgqueue: 12, nice: 13, rtprio: 14 } as const;
@@ -134,7 +139,7 @@ export function containerSpec(parts: ContainerParts) {
         ...hostLabels(parts.usesHostLabels),
         ...(parts.engine === "podman" ? [`mask=${hiddenPaths.join(":")}`] : []),
       ],
-      PidsLimit: proc.pids + kernelProcesses + (parts.hasOwnKernel ? ownKernelThreads : 0),
+      PidsLimit: proc.pids + kernelProcesses + (parts.hasOwnKernel ? ownKernelThreads(proc.pids) : 0),
       Memory: containerMemoryBytes(parts),
       MemorySwap: containerMemoryBytes(parts),
       ...(parts.limitsSockets && !parts.hasOwnKernel
@@ -249,6 +254,8 @@ function ownBinds(parts: ContainerParts): BindMount[] {
   return [
     bind(parts.kernelDirectory, "/.kernel", true),
     ...(parts.socketDirectory === undefined ? [] : [bind(parts.socketDirectory, socketTarget, true)]),
+    // gVisor has a driver for virtual network interfaces, which no program needs
+    ...(parts.hasOwnKernel ? [bind(parts.emptyDirectory, "/dev/net", true)] : []),
     ...identityFiles.map((name) => bind(`${parts.identityDirectory}/${name}`, `/etc/${name}`, true)),
     ...(parts.workspace === undefined ? [] : [bind(parts.workspace, "/workspace", parts.isReadOnly)]),
     ...parts.mounts.flatMap((mount) => [

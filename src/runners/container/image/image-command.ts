@@ -67,7 +67,7 @@ export function imageCommandSpec(
       ...{ AutoRemove: true, NetworkMode: "none", ReadonlyRootfs: true, CapDrop: ["ALL"], IpcMode: "private" },
       ...(engine.remapsUsers ? { UsernsMode: "host" } : {}),
       SecurityOpt: ["no-new-privileges", ...hostLabels(engine.labelsFiles)],
-      PidsLimit: 64 + (hasOwnKernel ? ownKernelThreads : 0),
+      PidsLimit: 64 + (hasOwnKernel ? ownKernelThreads(16) : 0),
       Ulimits: [{ Name: "nofile", Soft: 1024, Hard: 1024 }, ...inheritedLimits(request.processLimit)],
       Memory: memoryBytes,
       MemorySwap: memoryBytes,

@@ -31,11 +31,12 @@ export const listArtifactsRoute = defineRoute({
   async handle({ params, query, tenant, service, signal }) {
     const session = await tenant.sessions.get(params.session);
     const { prefix, after } = query;
-    const page = await session.listFiles({
+    const options = {
       limit: pageSize,
       ...(prefix === undefined ? {} : { prefix }),
       ...(after === undefined ? {} : { after }),
-    });
+    };
+    const page = await tenant.listings.run(() => session.listFiles(options), signal);
     const found = await session.describe(page.files, { cache: service.digests, signal });
     const link: DownloadUrl = (file) => service.links.url(tenant.namespace, { session: params.session, ...file }).url;
     const artifacts = found.artifacts.map((artifact) => encodeArtifact(artifact, link));

@@ -17,14 +17,15 @@ export const listFilesRoute = defineRoute({
     limit: pageLimit,
   }),
   replies: { 200: { description: "ordered by path", schema: fileListSchema } },
-  async handle({ params, query, tenant }) {
+  async handle({ params, query, tenant, signal }) {
     const session = await tenant.sessions.get(params.session);
     const { prefix, after, limit } = query;
-    const page = await session.listFiles({
+    const options = {
       limit,
       ...(prefix === undefined ? {} : { prefix }),
       ...(after === undefined ? {} : { after }),
-    });
+    };
+    const page = await tenant.listings.run(() => session.listFiles(options), signal);
     return { json: encodeFileList(page) };
   },
 });

@@ -59,7 +59,6 @@ export const ruleValues: Record<PolicyFieldName, Arbitrary<unknown>> = {
   "proc.disk": sizes(1),
   "proc.exactDisk": fc.boolean(),
   "proc.output": sizes(1),
-  "proc.exactDisk": fc.boolean(),
   "proc.background": fc.boolean(),
   env: fc.dictionary(fc.constantFrom("TZ", "LANGUAGE", "X"), fc.constantFrom("a", "b")),
   "session.recovery": fc.constantFrom("auto", "required", "off"),

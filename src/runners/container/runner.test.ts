@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { tmpdir } from "node:os";
@@ -15,6 +16,7 @@ describe("the gvisor runner", () => {
   let server: Server;
   let runner: SandboxRunner;
   let runtimes: Record<string, object>;
+  let securityOptions: string[];
   let imageStatus: number;
   let orphans: { Id: string; Labels: Record<string, string> }[];
   const requests: string[] = [];
@@ -22,11 +24,13 @@ describe("the gvisor runner", () => {
     directory = await mkdtemp(join(tmpdir(), "cc-runner-"));
     requests.length = 0;
     runtimes = { runc: {}, runsc: {} };
+    securityOptions = [];
     imageStatus = 200;
     orphans = [];
     server = createServer(({ method, url = "" }, answer) => {
       requests.push(`${method} ${url.replace(/^\/v[\d.]+/, "").replace(/\?.*/, "")}`);
-      if (url.includes("/info")) answer.end(JSON.stringify({ Runtimes: runtimes, DefaultRuntime: "runc" }));
+      if (url.includes("/info"))
+        answer.end(JSON.stringify({ Runtimes: runtimes, DefaultRuntime: "runc", SecurityOptions: securityOptions }));
       else if (url.includes("/images/")) answer.writeHead(imageStatus).end(JSON.stringify({ Id: "sha256:1" }));
       else if (url.includes("/containers/json")) answer.end(JSON.stringify(orphans));
       else if (orphans.some(({ Id }) => url.includes(Id)))
@@ -54,6 +58,21 @@ describe("the gvisor runner", () => {
     await expect(runner.start(spec)).rejects.toMatchObject(missing);
     expect(requests).not.toContain("POST /containers/create");
   });
+
+  test.skipIf(!existsSync("/dev/shm"))(
+    "refuses read-only mounts with nested mounts in its plan if the engine is rootless",
+    async () => {
+      const base = parsePolicy({});
+      // No policy file may name /dev, but it has nested mounts on every machine.
+      const policy = {
+        ...base,
+        fs: { ...base.fs, mounts: [{ source: "/dev", target: "/host", mode: "ro" as const }] },
+      };
+      securityOptions = ["name=rootless"];
+      const { refused } = await runner.plan(policy);
+      expect(refused.map(({ rule }) => rule)).toContain("fs.mounts");
+    },
+  );
 
   test("plans a cell with its own OS kernel and creates a container for it", async () => {
     expect((await runner.plan(spec.policy)).rules.find(({ rule }) => rule === "isolation.minimum")?.how).toContain(

@@ -27,7 +27,7 @@ import { usageReader } from "./cell/cell-usage.ts";
 import { type StartedContainer, startContainer } from "./cell/container.ts";
 import { containerSpec, memoryFilesBytes } from "./cell/container-spec.ts";
 import { type ContainerUser, containerUser, writeIdentity } from "./cell/container-user.ts";
-import { refuseNested } from "./cell/nested-binds.ts";
+import { refuseNested, withNestedRefused } from "./cell/nested-binds.ts";
 import { removeOrphanContainers } from "./cell/orphans.ts";
 import { Removals } from "./cell/removals.ts";
 import { startFailure } from "./cell/start-failure.ts";
@@ -125,7 +125,8 @@ class ContainerRunner implements SandboxRunner {
       const name = this.#image(policy);
       const image = await imageInEngine(engine.client, name);
       const facts = this.#facts(engine, name, image?.id, policy.fs.workspace === undefined);
-      return planContainer(policy, { ...facts, images: await this.#imageSupport(engine, policy) });
+      const plan = planContainer(policy, { ...facts, images: await this.#imageSupport(engine, policy) });
+      return engine.isRootless ? await withNestedRefused(policy, plan) : plan;
     } catch (error) {
       const failure = startFailure(error, engine.client.address.name);
       if (!(error instanceof EngineRefusal)) throw failure;

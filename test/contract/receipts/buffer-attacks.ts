@@ -9,7 +9,7 @@ try:
     while queued < 2 * LIMIT:
         if len(held) % 50 == 0:
             server = socket.create_server(("127.0.0.1", 0), backlog=100); held.append(server)
-        one = socket.create_connection(server.getsockname(), timeout=1); held.append(one); one.setblocking(False)
+        one = socket.create_connection(server.getsockname(), timeout=0.3); held.append(one); one.setblocking(False)
         try:
             while queued < 2 * LIMIT: queued += one.send(bytes(1 << 18))
         except BlockingIOError: pass

@@ -1,6 +1,8 @@
+import { existsSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { parsePolicy } from "../../../policy/file/parse-policy.ts";
 import type { CellMount } from "../../linux/mounts.ts";
-import { refuseNested, shownBelow } from "./nested-binds.ts";
+import { refuseNested, shownBelow, withNestedRefused } from "./nested-binds.ts";
 
 const mount = (parts: Partial<CellMount>): CellMount => ({
   ...{ rule: "fs.deps", source: "/srv/deps", stage: "0", target: "/deps", readOnly: true, deny: [], pins: [] },
@@ -19,6 +21,28 @@ describe("a file system mounted below a directory of the policy", () => {
   test("is not mounted separately if the directory is writable", () => {
     expect(shownBelow(mount({ readOnly: false, nested: [at("disk")] }))).toEqual([]);
   });
+
+  test.skipIf(!existsSync("/dev/shm"))(
+    "is refused in the plan of a rootless engine, so that auto goes on",
+    async () => {
+      const base = parsePolicy({});
+      // No policy file may name /dev, but it has nested mounts on every machine.
+      const policy = {
+        ...base,
+        fs: { ...base.fs, mounts: [{ source: "/dev", target: "/host", mode: "ro" as const }] },
+      };
+      const row = { rule: "fs.mounts", value: "1", by: "os", how: "bind mounts" } as const;
+      const plan = { rules: [row, { ...row, rule: "fs.deps" }], refused: [], notes: [] };
+      const reason = expect.stringMatching(/^a file system is mounted at \/dev\/\w+, and a rootless engine/);
+      expect(await withNestedRefused(policy, plan)).toMatchObject({
+        rules: [{ rule: "fs.deps" }],
+        refused: [{ rule: "fs.mounts", value: "1", reason, hint: expect.stringContaining("unmount it") }],
+      });
+      const harmless = parsePolicy({ fs: { mounts: [{ source: import.meta.dirname, target: "/here", mode: "ro" }] } });
+      expect(await withNestedRefused(harmless, plan)).toEqual(plan);
+      expect(await withNestedRefused(parsePolicy({}), plan)).toEqual(plan);
+    },
+  );
 
   test("is refused with its path if a rootless engine would make it writable", () => {
     const nested = [at("disk")];

@@ -138,6 +138,7 @@ except OSError: verdict = "contained"`,
     {
       ...ended,
       timeoutMs: 15_000,
+      exceptions: { wasm: inMemory },
       containedBy: { default: "proc.disk: each entry counts as at least 4 KiB", wasm: byDisk.wasm ?? "" },
     },
   ),

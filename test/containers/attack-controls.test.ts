@@ -22,9 +22,6 @@ const dependsOnMachine: Readonly<Record<string, string>> = {
   ...each("the root of the tests may lack the capability", ["identity/limits", "exhaustion/more-descriptors"]),
   ...each("reading it waits for the next line of the log", ["proc/kmsg"]),
   ...each("nobody can create a file there, whatever the walls", ["files/write-proc"]),
-  ...each("the program that it copies must be on the machine, and the mount must honour it", [
-    "mounts/root-owned-program",
-  ]),
   ...each("a proxy without rules forwards it, and the server itself refuses the request", ["egress/smuggling"]),
   ...each("only a host that leaks descriptors would show it", ["files/inherited-descriptors"]),
   ...each("what they show depends on the names and file systems of the machine", [

@@ -1,18 +1,23 @@
-/** A run that takes longer gives way. Shorter ones are what people and agents wait for. */
-const longRunMs = 250;
-/** How long a cell gives way after a run that a limit ended, or that crashed: the next one may well do the same. */
-const afterHarmMs = 5_000;
+/** How long a cell may be busy before it gives way. Short runs, now and then, are what people and agents wait for. */
+const freeMs = 250;
+/** How much of the time it may be busy without giving way in the end. */
+const freePart = 0.5;
+/** What a run counts for that a limit ended, or that crashed: the next one may well do the same. */
+const harmMs = 1_000;
+/** A cell that was busy for minutes is forgiven after this time of rest. */
+const longestDebtMs = 5_000 * freePart;
 
 /**
- * Lets a cell give way to others while processors are scarce, once its run takes long. The attack: many sessions compute without end,
- * and everybody else waits for a processor at each step of a run.
+ * Lets a cell give way to others while processors are scarce, once it has been busy for long. The attack: many sessions compute
+ * without end, and everybody else waits for a processor at each step of a run.
  */
 export class GiveWay {
   readonly #apply: (givesWay: boolean) => void;
   #running = 0;
-  #startedAt = 0;
+  /** busy time that its rest has not made up for, as of `#at` */
+  #debtMs = 0;
+  #at = performance.now();
   #givesWay = false;
-  #untilAt = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(apply: (givesWay: boolean) => void) {
@@ -20,32 +25,43 @@ export class GiveWay {
   }
 
   runStarts(): void {
+    this.#count();
     if (this.#running++ > 0) return;
-    this.#startedAt = performance.now();
-    const isOver = this.#startedAt >= this.#untilAt;
-    if (this.#givesWay && isOver) this.#set(false); // not at the end of the run before: threads that it left may go on computing
-    this.#timer ??= this.#look(longRunMs); // it outlives short runs, which would start and clear one each
+    // not at the end of the run before: threads that it left may go on computing
+    this.#set(this.#debtMs > freeMs);
+    if (!this.#givesWay) this.#timer ??= this.#look(freeMs); // it outlives short runs, which would start and clear one each
   }
 
   /** `isHarmful`: a limit ended the run, or it crashed. */
   runEnds(isHarmful: boolean): void {
+    this.#count();
     this.#running--;
     if (!isHarmful) return;
-    this.#untilAt = performance.now() + afterHarmMs;
-    if (!this.#givesWay) this.#set(true);
+    this.#debtMs = Math.min(longestDebtMs, this.#debtMs + harmMs);
+    this.#set(true);
+  }
+
+  /** Adds the time since the last call to the debt, or takes a part of it off. */
+  #count(): void {
+    const now = performance.now();
+    const passedMs = now - this.#at;
+    this.#at = now;
+    const debtMs = this.#debtMs + (this.#running > 0 ? passedMs : -passedMs * freePart);
+    this.#debtMs = Math.min(longestDebtMs, Math.max(0, debtMs));
   }
 
   #look(afterMs: number): NodeJS.Timeout {
     return setTimeout(() => {
       this.#timer = undefined;
-      if (this.#running === 0) return;
-      const leftMs = this.#startedAt + longRunMs - performance.now();
-      if (leftMs > 0) this.#timer = this.#look(leftMs);
-      else if (!this.#givesWay) this.#set(true);
+      if (this.#running === 0 || this.#givesWay) return;
+      this.#count();
+      if (this.#debtMs > freeMs) this.#set(true);
+      else this.#timer = this.#look(freeMs - this.#debtMs + 1);
     }, afterMs).unref();
   }
 
   #set(givesWay: boolean): void {
+    if (givesWay === this.#givesWay) return;
     this.#givesWay = givesWay;
     this.#apply(givesWay);
   }

@@ -150,7 +150,9 @@ for directory, _, names in os.walk("/proc/sys"):
     for name in names:
         try: fd = os.open(directory + "/" + name, os.O_WRONLY)
         except OSError: continue
-        os.close(fd); changed.append(name)
+        # engines cover a file with /dev/null, which takes everything and changes nothing
+        if os.fstat(fd).st_rdev != os.stat("/dev/null").st_rdev: changed.append(name)
+        os.close(fd)
 for path in ("/proc/sysrq-trigger", "/proc/1/oom_score_adj", "/proc/1/uid_map", "/proc/self/uid_map", "/proc/1/attr/current"):
     try: os.close(os.open(path, os.O_WRONLY)); os.write(os.open(path, os.O_WRONLY), b"0"); changed.append(path)
     except OSError: pass

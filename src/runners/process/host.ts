@@ -40,8 +40,8 @@ export interface HostOptions {
   readonly layout?: Layout;
   /** one cell is started, so a template that later cells are forked from would cost more than it saves */
   readonly isForOneCell?: boolean;
-  /** false: do not use cgroups; or these, without a trial, for tests */
-  readonly cgroups?: boolean | CgroupSupport;
+  /** false: do not use cgroups; for tests: the ones to use, without a trial */
+  readonly cgroups?: boolean | object;
 }
 
 export type WorkingBubblewrap = Extract<BubblewrapProbe, { available: true }>;
@@ -104,7 +104,7 @@ async function usableCgroups(
   remembered: RememberedTrial | undefined,
 ): Promise<CgroupSupport> {
   if (cgroups === false) return switchedOff;
-  return typeof cgroups === "object" ? cgroups : await detectCgroups({ trialName, remembered });
+  return typeof cgroups === "object" ? (cgroups as CgroupSupport) : await detectCgroups({ trialName, remembered });
 }
 
 /** Creates a directory that only this uid can use. */

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { GiveWay } from "./give-way.ts";
+import { GiveWay, HeavyCells } from "./give-way.ts";
 
 let applied: boolean[];
 let cell: GiveWay;
 beforeEach(() => {
   vi.useFakeTimers();
   applied = [];
-  cell = new GiveWay((givesWay) => applied.push(givesWay));
+  cell = new GiveWay((givesWay) => applied.push(givesWay), new HeavyCells(0));
 });
 afterEach(() => vi.useRealTimers());
 
@@ -61,4 +61,18 @@ test("a cell gives way as long as one of its forks computes", () => {
   vi.advanceTimersByTime(300);
   run(10);
   expect(applied).toEqual([true]);
+});
+
+test("only a crowd of heavy cells gives way, and has its share again when it is none any more", () => {
+  const heavy = new HeavyCells(2);
+  const said: Record<string, boolean> = {};
+  const cells = ["a", "b", "c"].map((name) => new GiveWay((givesWay) => (said[name] = givesWay), heavy));
+  for (const one of cells.slice(0, 2)) one.runStarts();
+  vi.advanceTimersByTime(1_000);
+  expect(said).toEqual({});
+  cells[2]?.runStarts();
+  vi.advanceTimersByTime(300);
+  expect(said).toEqual({ a: true, b: true, c: true });
+  cells[0]?.runEnds(false);
+  expect(said).toEqual({ a: true, b: false, c: false });
 });

@@ -132,7 +132,7 @@ verdict = bounded(one)`,
 import time
 try:
     for n in range(4500): os.close(os.open("/workspace/empty%d" % n, os.O_CREAT | os.O_WRONLY))
-    time.sleep(3)
+    time.sleep(9)  # without new bytes, the watch looks every five seconds
     verdict = "kept 4500 files"
 except OSError: verdict = "contained"`,
     {

@@ -43,7 +43,8 @@ beforeEach(async () => {
   [answers, seen] = [{}, []];
   await once(server.listen(0, "127.0.0.1"), "listening");
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  codecell = await connect({ url, token: "t", times: { idleMs: 50, headersMs: 50, queuedMs: 1, callsMs: 1 } });
+  // how long the client waits before it takes a silent service for lost: short, but longer than a busy machine is silent
+  codecell = await connect({ url, token: "t", times: { idleMs: 300, headersMs: 300, queuedMs: 1, callsMs: 1 } });
   session = await codecell.session("s");
 });
 afterEach(async () => {
@@ -68,6 +69,9 @@ describe("a run over a connection that falls silent", () => {
 describe("a queued run", () => {
   test("asks again until the session is free, each time with the same key", async () => {
     const busy = error(409, "session_busy");
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await using patient = await connect({ url, token: "t", times: { queuedMs: 1 } }); // a repeated request would take an answer
+    session = await patient.session("s");
     answers = { "/runs": [busy, busy, busy, (response) => response.end(started + ended)] };
     expect(await session.run("x", { whenBusy: "queue" })).toMatchObject({ status: "ok" });
     expect(seen.length).toBe(4);

@@ -115,6 +115,7 @@ export class SharedCell {
       try {
         await this.#cell[Symbol.asyncDispose]();
       } finally {
+        this.#givesWay.close();
         await this.network?.[Symbol.asyncDispose]();
         await this.#onEnd();
       }

@@ -100,20 +100,23 @@ describe.skipIf(skipsProcess).each([
       const work = async (index: number) => {
         const random = dice(seed + index);
         const session = await codecell.session(`storm-${index}`);
-        let before = -1;
+        let before: number | null = -1;
         const first = await session.run(`n = ${before}`);
-        const after = new Map([[first.id, before]]);
+        const after = new Map<number, number | null>([
+          [0, null], // a fresh interpreter
+          [first.id, before],
+        ]);
         for (let number = index; number < rounds; number += sessions) {
           const round = nextRound(number, chosen, random);
           const result = await perform(session, round);
           const told = `${JSON.stringify(round)}: ${result.status}, ${result.state}; ${result.notes.join("; ")}`;
           expect(mayEnd(round), told).toContain(result.status);
           expect(["kept", "recovered"], told).toContain(result.state);
-          const now = await within(30_000, session.get("n"));
+          const now = await within(30_000, session.get("globals().get('n')"));
           // Stopped before its first line, or afterwards. What was recovered is from the run that the result names.
           const promised = result.recoveredTo === undefined ? [before, number] : [after.get(result.recoveredTo)];
           expect(promised, told).toContain(now);
-          before = now as number;
+          before = now as number | null;
           after.set(result.id, before);
           const key = `${result.status} (${result.state})`;
           ends.set(key, (ends.get(key) ?? 0) + 1);

@@ -79,6 +79,13 @@ export class GiveWay {
     if (--this.#running === 0) this.#heavy.delete(this);
   }
 
+  /** The cell is gone: nothing may keep it in memory. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#heavy.delete(this);
+  }
+
   /** @internal Called for a heavy cell when the crowd forms, or is none any more. */
   set(givesWay: boolean): void {
     if (givesWay === this.#givesWay) return;

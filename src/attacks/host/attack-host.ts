@@ -170,5 +170,19 @@ export class AttackHost implements AsyncDisposable {
 
 /** Whether a name identifies this host: a user name that every system has does not. */
 function isTelling(name: string): boolean {
-  return name.length > 2 && !["root", "cell", "localhost", "/root", "codecell", "node"].includes(name);
+  const everywhere = [
+    "root",
+    "cell",
+    "localhost",
+    "codecell",
+    "node",
+    "/root",
+    "/home",
+    "/tmp",
+    "/usr",
+    "/var",
+    "/opt",
+    "/run",
+  ];
+  return name.length > 2 && !everywhere.includes(name);
 }

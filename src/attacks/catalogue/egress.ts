@@ -223,21 +223,9 @@ verdict = "contained"`,
     "searches its memory for the secret after it was sent",
     `
 fetch(b"http://" + good + b"/echo", good, b"Authorization: Bearer " + token + b"\\r\\n")
-needle = "".join(host["needle"]).encode()
-with open("/proc/self/mem", "rb", 0) as memory:
-    for line in open("/proc/self/maps"):
-        span, rights = line.split()[:2]
-        if "r" not in rights or "[v" in line: continue
-        start, end = (int(part, 16) for part in span.split("-"))
-        try:
-            memory.seek(start)
-            data = memory.read(min(end - start, 64 << 20))
-        except (OSError, ValueError, OverflowError): continue
-        at = data.find(needle)
-        while at >= 0:
-            print(data[at:at + 64])
-            at = data.find(needle, at + 64)
-verdict = "contained"`,
+${searchOwnMemory}verdict = "contained"`,
     { timeoutMs: 20_000 },
   ),
 ];
+
+import { searchOwnMemory } from "./shared-facts.ts";

@@ -1,6 +1,6 @@
 import type { Attack } from "../attack.ts";
 import { does, says } from "./make-attack.ts";
-import { noProc, noProcesses, shownBySrt } from "./shared-facts.ts";
+import { noProc, noProcesses, searchOwnMemory, shownBySrt } from "./shared-facts.ts";
 
 const empty = {
   kind: "exfiltration",
@@ -43,21 +43,7 @@ if env | grep -q "^$HOST_variable="; then verdict="has the variable"; else verdi
     "environment/memory",
     "searches its own memory for the host's secret",
     `
-needle = "".join(host["needle"]).encode()
-with open("/proc/self/mem", "rb", 0) as memory:
-    for line in open("/proc/self/maps"):
-        span, rights = line.split()[:2]
-        if "r" not in rights or "[v" in line: continue
-        start, end = (int(part, 16) for part in span.split("-"))
-        try:
-            memory.seek(start)
-            data = memory.read(min(end - start, 64 << 20))
-        except (OSError, ValueError, OverflowError): continue
-        at = data.find(needle)
-        while at >= 0:
-            print(data[at:at + 64])
-            at = data.find(needle, at + 64)
-verdict = "contained" # the host looks for its secret in what was printed`,
+${searchOwnMemory}verdict = "contained" # the host looks for its secret in what was printed`,
     {
       ...empty,
       containedBy: { default: "the host's secrets never enter the cell" },

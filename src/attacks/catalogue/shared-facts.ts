@@ -67,3 +67,20 @@ export function inMemory(verdict: string): Exceptions {
 /** sandbox-runtime masks nothing in /proc, and cannot map paths. */
 export const shownBySrt = (verdict: string): Exceptions =>
   except("srt", verdict, "sandbox-runtime shows what every user of the host sees there, and host paths as they are");
+
+/** Python: prints what stands in its memory where the host's secret begins. The host looks for the secret in what was printed. */
+export const searchOwnMemory = `needle = "".join(host["needle"]).encode()
+with open("/proc/self/mem", "rb", 0) as memory:
+    for line in open("/proc/self/maps"):
+        span, rights = line.split()[:2]
+        if "r" not in rights or "[v" in line: continue
+        start, end = (int(part, 16) for part in span.split("-"))
+        try:
+            memory.seek(start)
+            data = memory.read(min(end - start, 64 << 20))
+        except (OSError, ValueError, OverflowError): continue
+        at = data.find(needle)
+        while at >= 0:
+            print(data[at:at + 64])
+            at = data.find(needle, at + 64)
+`;

@@ -1,22 +1,17 @@
 import { messageOf } from "../../lib/errors.ts";
 import type { StartHostCheck } from "./host-check.ts";
+import { LoopStalls } from "./loop-stalls.ts";
 
 const allowedStallMs = 2_000;
-const sampleMs = 20;
 const startMs = 20_000;
 
 /** Sees the host's event loop stand still during an attack, and new sessions that cannot start after it. */
 export const watchResponses: StartHostCheck = async ({ attack, cells }) => {
-  let longest = 0;
-  let last = performance.now();
-  const timer = setInterval(() => {
-    const now = performance.now();
-    longest = Math.max(longest, now - last - sampleMs);
-    last = now;
-  }, sampleMs);
+  const stalls = new LoopStalls();
   return async () => {
-    clearInterval(timer);
-    if (longest > allowedStallMs) return `the host did not respond for ${Math.round(longest)} ms`;
+    stalls.stop();
+    const stall = stalls.over(allowedStallMs);
+    if (stall !== undefined) return stall;
     const started = performance.now();
     try {
       await using next = await cells.fresh(attack.scenario ?? "plain");

@@ -1,11 +1,11 @@
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { StartHostCheck } from "./host-check.ts";
+import { LoopStalls } from "./loop-stalls.ts";
 
 /** Far more than any of the questions takes; a busy machine must not look like an attack that worked. */
 const answerMs = 20_000;
 const allowedStallMs = 2_000;
-const sampleMs = 20;
 
 /**
  * After the attack, the host asks the same session what surfaces ask: a run, variables, a value, files, a snapshot. A session
@@ -13,21 +13,15 @@ const sampleMs = 20;
  * workspace. Then the interpreter is reset, so that the next attack starts from nothing.
  */
 export const watchSession: StartHostCheck = async ({ session }) => {
-  let longest = 0;
-  let last = performance.now();
-  const timer = setInterval(() => {
-    const now = performance.now();
-    longest = Math.max(longest, now - last - sampleMs);
-    last = now;
-  }, sampleMs);
+  const stalls = new LoopStalls();
   return async () => {
     try {
       const harm = await firstHarm(session);
       if (harm !== undefined) return harm;
     } finally {
-      clearInterval(timer);
+      stalls.stop();
     }
-    return longest > allowedStallMs ? `the host did not respond for ${Math.round(longest)} ms` : undefined;
+    return stalls.over(allowedStallMs);
   };
 };
 

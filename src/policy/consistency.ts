@@ -19,6 +19,7 @@ export function inconsistencies(policy: Policy): FoundProblem[] {
     ...sourceProblems(policy),
     ...pythonProblems(policy),
     ...secretProblems(policy),
+    ...packageProblems(policy),
   ];
 }
 
@@ -64,6 +65,15 @@ function* pythonProblems({ fs, kernel: { python } }: Policy): Iterable<FoundProb
       message: `${python} can be rewritten from inside the cell, through ${path[1]}`,
     };
   }
+}
+
+/** Both would be at /deps. */
+function* packageProblems({ fs, kernel }: Policy): Iterable<FoundProblem> {
+  if (fs.deps === undefined || kernel.packages.install.length === 0) return;
+  yield {
+    path: ["kernel", "packages"],
+    message: "packages and fs.deps would both be at /deps: mount the directory elsewhere with fs.mounts, or remove one",
+  };
 }
 
 /** Variables that the cell itself needs: to find programs, libraries, the proxy and its certificates. */

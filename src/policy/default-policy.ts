@@ -1,3 +1,4 @@
+import { noPackages } from "./package-rules.ts";
 import type { Policy } from "./schema.ts";
 
 const minuteMs = 60_000;
@@ -48,7 +49,7 @@ export function defaultPolicy(): Policy {
       idleMs: 30 * minuteMs,
       lifetimeMs: 24 * hourMs,
     },
-    kernel: { preload: [] },
+    kernel: { preload: [], packages: noPackages() },
     llm: {
       models: [],
       calls: 50,

@@ -3,6 +3,7 @@ import { showHostPattern } from "./network/host-pattern.ts";
 import { everyHost } from "./network/inspect.ts";
 import { showSecret } from "./network/net-secrets.ts";
 import { showRequestRule } from "./network/request-rule.ts";
+import { showPackages } from "./package-rules.ts";
 import { builtinDeny } from "./paths/builtin-deny.ts";
 import type { Policy, PolicyInput } from "./schema.ts";
 
@@ -69,6 +70,7 @@ const show: Record<PolicyFieldName, (policy: Policy) => string> = {
   "kernel.preload": ({ kernel }) => list(kernel.preload),
   "kernel.python": ({ kernel }) => kernel.python ?? "best found",
   "kernel.image": ({ kernel }) => kernel.image ?? "default",
+  "kernel.packages": ({ kernel }) => showPackages(kernel.packages),
   "llm.models": ({ llm }) => list(llm.models),
   "llm.calls": ({ llm }) => String(llm.calls),
   "llm.tokens": ({ llm }) => String(llm.tokens),

@@ -7,6 +7,7 @@ import { hostPattern } from "./network/host-pattern.ts";
 import { inspectedHosts } from "./network/inspect.ts";
 import { netSecret } from "./network/net-secrets.ts";
 import { requestRule } from "./network/request-rule.ts";
+import { packageSchemas } from "./package-rules.ts";
 import { globProblem } from "./paths/glob.ts";
 import { duration, size } from "./units.ts";
 
@@ -271,6 +272,7 @@ const schemas = once(() => {
         ...rules.kernel,
         python: rules.kernel.python.nullable(),
         image: rules.kernel.image.nullable(),
+        packages: packageSchemas().patch,
       })
       .partial()
       .optional(),
@@ -344,6 +346,11 @@ const schemas = once(() => {
     preload: rules.kernel.preload.default([]),
     python: rules.kernel.python.optional(),
     image: rules.kernel.image.optional(),
+    packages: packageSchemas()
+      .section.describe(
+        "Packages from an index, at /deps, read-only. The host downloads wheels; nothing of a package runs outside a cell.",
+      )
+      .prefault({}),
   });
 
   const audit = z

@@ -5,6 +5,7 @@ import type { CodecellError } from "../lib/errors.ts";
 import type { PassedListener } from "../lib/passed-listener.ts";
 import type { IsolationLevel } from "../policy/isolation.ts";
 import type { Policy, RunnerName } from "../policy/schema.ts";
+import type { CellPackages, CellPython } from "./cell-packages.ts";
 import type { CellUsage } from "./cell-usage.ts";
 import type { EnforcementPlan, EnforcementReceipt } from "./receipt.ts";
 
@@ -37,6 +38,8 @@ export interface CellSpec {
   readonly policyHash: string;
   /** a host directory for this session alone, mounted at /workspace; it outlives the cell */
   readonly workspace?: SessionWorkspace;
+  /** packages for its Python; the runner says which Python that is */
+  readonly packages?: CellPackages;
 }
 
 /** A directory of the host that becomes `/workspace`. */
@@ -136,6 +139,8 @@ export interface SandboxRunner extends AsyncDisposable {
   probe(options?: ProbeOptions): Promise<Probe>;
   /** Says for each rule how it would be enforced here, or that it would be refused. Starts nothing. */
   plan(policy: Policy): Promise<EnforcementPlan>;
+  /** The Python of a policy's cells. Absent: this runner cannot give them packages. */
+  python?(policy: Policy): Promise<CellPython>;
   /**
    * Throws `policy_refused` if the plan refuses a rule. Never weakens a policy. It plans this cell itself instead of taking
    * the plan that the runner was chosen by. Only the cell's specification says whether it has a directory of its own, and

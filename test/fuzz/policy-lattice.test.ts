@@ -24,6 +24,8 @@ const partial: ReadonlySet<string> = new Set<PolicyFieldName>([
   "fs.mounts",
   "net.rules",
   "session.recovery",
+  // two lists of indexes
+  "kernel.packages",
 ]);
 /** What two globs have in common is not always a glob, so the meet keeps less than both permit. */
 const approximate: ReadonlySet<string> = new Set<PolicyFieldName>(["llm.models", "tools.allow"]);
@@ -45,7 +47,7 @@ function law(title: string, holds: (name: string, rule: MergeRule, a: Policy, b:
 const shown = (policy: Policy, name: string) => showRule(policy, name as PolicyFieldName);
 /** Lists and tables can say the same in several ways. */
 const isList = (name: string) =>
-  /^env$|^net\.(?:allow|deny|inspect|rules|secrets)|mounts|deny|load|preload|models|allow/.test(name);
+  /^env$|^net\.(?:allow|deny|inspect|rules|secrets)|mounts|deny|load|preload|packages|models|allow/.test(name);
 const same = (rule: MergeRule, a: Policy, b: Policy) => rule.narrows(a, b) && rule.narrows(b, a);
 const areComparable = (rule: MergeRule, a: Policy, b: Policy) => rule.narrows(a, b) || rule.narrows(b, a);
 /** Whether the laws of a meet are claimed for this pair. */

@@ -1,6 +1,7 @@
 import { canonicalJson } from "../hash.ts";
 import type { PolicyFieldName } from "../rules.ts";
 import type { Policy, PolicyPatch } from "../schema.ts";
+import { packagesRule } from "./packages-rule.ts";
 import * as orders from "./rule-orders.ts";
 
 /** How an override changes one rule, and when a new value permits no more than the old one. */
@@ -65,6 +66,7 @@ export const mergeRules: Readonly<Record<PolicyFieldName, MergeRule>> = {
   "kernel.preload": rule("kernel", "preload", orders.fewer),
   "kernel.python": rule("kernel", "python", orders.samePathOrNone),
   "kernel.image": rule("kernel", "image", orders.samePathOrNone),
+  "kernel.packages": packagesRule,
   "llm.models": rule("llm", "models", orders.models),
   "llm.calls": rule("llm", "calls", orders.atMost),
   "llm.tokens": rule("llm", "tokens", orders.atMost),

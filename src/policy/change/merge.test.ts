@@ -121,6 +121,8 @@ describe("an override from a model", () => {
     ["env", { env: { TZ: "other" } }],
     ["env", { env: { NEW: "x" } }],
     ["kernel.preload", { kernel: { preload: ["antigravity"] } }],
+    ["kernel.packages", { kernel: { packages: { install: ["requests"] } } }],
+    ["kernel.packages", { kernel: { packages: { index: ["https://packages.example/simple"] } } }],
     ["kernel.python", { kernel: { python: "/tmp/x/python" } }],
   ])("may not widen %s: %j", (rule, override) => {
     expect(refusal(wide, override, "model")).toMatch(

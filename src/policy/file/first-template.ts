@@ -44,7 +44,10 @@ const sections: readonly ExampleSection[] = [
   {
     name: "kernel",
     meaning: "The Python in the cell.",
-    examples: [["preload", ["numpy", "pandas"], "imported before the first run"]],
+    examples: [
+      ["preload", ["numpy", "pandas"], "imported before the first run"],
+      ["packages", { install: ["pandas==2.2.3", "requests"] }, "from the index that your pip uses, at /deps"],
+    ],
   },
   {
     name: "session",

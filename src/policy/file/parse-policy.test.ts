@@ -57,7 +57,10 @@ describe("a policy file", () => {
         checkpoints: 8,
         pool: 0,
       },
-      kernel: { preload: [] },
+      kernel: {
+        preload: [],
+        packages: { install: [], index: [], allow: ["*"], deny: [], hashes: false, minAgeMs: 0 },
+      },
       llm: {
         ...{ models: [], calls: 50, tokens: 2_000_000, usd: 1, depth: 1, concurrency: 8, promptChars: 400_000 },
         ...{ callTimeoutMs: 120_000, timeoutMs: 600_000 },

@@ -86,6 +86,10 @@ const answers: Record<RuleName, Answer> = {
       : "the host's Python does not run inside srt: the wasm runner brings its own",
   "kernel.image": ({ kernel }) =>
     kernel.image === undefined ? undefined : "no container runs inside srt: the wasm runner brings its own Python",
+  "kernel.packages": ({ kernel }) =>
+    kernel.packages.install.length === 0
+      ? undefined
+      : "srt lets the server reach only hosts of net.allowlist: packages that are not cached come from an index among them",
   "llm.models": modelHosts,
   "llm.calls": heldByServer,
   "llm.tokens": heldByServer,

@@ -1,6 +1,7 @@
 import { formatSize } from "../../policy/format-units.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rules.ts";
+import { mountedPackages } from "../cell-packages.ts";
 import { exactDisk, measuredDirectory, ownFileSystem, uncountedMounts } from "../disk-rule.ts";
 import type { ImageSupport } from "../linux/disk/image/image-support.ts";
 import { socketRow } from "../linux/socket-limits.ts";
@@ -99,6 +100,7 @@ const table: AnswerTable<ContainerFacts> = {
     python === undefined
       ? byOs("the image's python3")
       : { reason: "the image has its own Python", hint: "remove kernel.python, or use the process runner" },
+  "kernel.packages": (policy) => mountedPackages(policy),
   "kernel.image": (_, { image, imageId, engine }) =>
     imageId !== undefined
       ? byOs(`root file system of ${image}, read-only`)

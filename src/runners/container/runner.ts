@@ -5,10 +5,13 @@ import { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import { PromiseCache } from "../../lib/promise-cache.ts";
+import { policyHash } from "../../policy/hash.ts";
 import type { IsolationLevel } from "../../policy/isolation.ts";
 import type { Policy } from "../../policy/schema.ts";
+import { type CellPython, linuxPython, packagesTarget, pathWithPackages } from "../cell-packages.ts";
 import { ChannelCell } from "../channel-cell.ts";
 import { enforcedReceipt, policyRefused } from "../enforced-receipt.ts";
+import type { ImageKernel } from "../images/image-kernel.ts";
 import { ImageKernels } from "../images/image-kernels.ts";
 import { CellDisks } from "../linux/disk/cell-disks.ts";
 import { DiskWatch } from "../linux/disk/disk-watch.ts";
@@ -16,7 +19,7 @@ import { imageDisk } from "../linux/disk/image/image-disk.ts";
 import type { ImageSupport } from "../linux/disk/image/image-support.ts";
 import { namespaceGuarantees } from "../linux/guarantees.ts";
 import { linuxKernelSetup } from "../linux/kernel-setup.ts";
-import { closedWorkspace, resolveMounts } from "../linux/mounts.ts";
+import { type CellMount, closedWorkspace, packagesMount, resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
 import { socketLimits } from "../linux/socket-limits.ts";
 import type { EnforcementPlan } from "../receipt.ts";
@@ -202,7 +205,7 @@ class ContainerRunner implements SandboxRunner {
     const receipt = enforcedReceipt(plan, { runner: this.name, runnerVersion, policyHash: spec.policyHash });
     if (image === undefined) throw policyRefused(this.name, plan);
     const opening = this.#home(engine);
-    const mounts = await resolveMounts(policy).catch(async (error: unknown) => {
+    const mounts = await this.#mounts(spec).catch(async (error: unknown) => {
       await opening.catch(() => {}); // a runner that is disposed now would remove its directory while it is being filled
       throw error;
     });
@@ -225,14 +228,8 @@ class ContainerRunner implements SandboxRunner {
     const listening = this.#listener(engine, facts, user, join(home.directory, `c${number}`));
     cleanup.defer(async () => (await listening.catch(() => undefined))?.[Symbol.asyncDispose]());
     const { runtime, hasOwnKernel } = facts;
-    const { runtimeDir, labels, processLimit, emptyDirectory } = home;
-    const run = containerForImage({
-      ...{ engine, runtime, hasOwnKernel, image, user: examiner, labels, processLimit, emptyDirectory },
-      ...{ name: `codecell-${home.tag}-${number}-image`, removals: this.#removals },
-    });
-    const examined = { image, uid: examiner.uid, arch: engine.arch ?? "x64", hasOwnKernel, runtimeDir, run } as const;
     const [kernel, identityDirectory, listener] = await Promise.all([
-      this.#kernels.get(examined).catch((error: unknown) => this.#cannotExamine(engine, error)),
+      this.#kernel(engine, image, facts, home, examiner, number),
       this.#identities.get(String(user.uid), () => writeIdentity(home.directory, user)),
       listening,
       prepareWorkspace(workspace, engine.isRootless ? undefined : user.uid),
@@ -273,7 +270,7 @@ class ContainerRunner implements SandboxRunner {
     return new ChannelCell({
       ...{ id: spec.id, channel, exited: container.exited, usage: usageReader(engine.client, container.id) },
       setup: linuxKernelSetup(policy, {
-        path: kernel.path,
+        path: pathWithPackages(kernel.path, spec.packages && packagesTarget),
         env: { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" },
         ...(hasOwnKernel
           ? {
@@ -293,11 +290,46 @@ class ContainerRunner implements SandboxRunner {
     });
   }
 
+  async #mounts({ policy, packages }: CellSpec): Promise<CellMount[]> {
+    const mounts = await resolveMounts(policy);
+    return packages === undefined ? mounts : [...mounts, await packagesMount(packages.directory)];
+  }
+
   /** An engine on another machine does not see what is mounted on this one. */
   async #imageSupport({ isLocal }: Engine, policy: Policy): Promise<ImageSupport | undefined> {
     if (isLocal || !policy.proc.exactDisk) return this.#disks.support(policy);
     const hint = "use an engine on this machine, or set proc.exactDisk to false";
     return { isAvailable: false, reason: "the engine runs on another machine", hint };
+  }
+
+  /** The Python of an image, with the kernel compiled for it. */
+  async #kernel(
+    engine: Engine,
+    image: ImageInEngine,
+    { runtime, hasOwnKernel }: ContainerFacts,
+    { runtimeDir, labels, processLimit, emptyDirectory, tag }: RunnerHome,
+    user: ContainerUser,
+    number: number,
+  ): Promise<ImageKernel> {
+    const run = containerForImage({
+      ...{ engine, runtime, hasOwnKernel, image, user, labels, processLimit, emptyDirectory },
+      ...{ name: `codecell-${tag}-${number}-image`, removals: this.#removals },
+    });
+    const examined = { image, uid: user.uid, arch: engine.arch ?? "x64", hasOwnKernel, runtimeDir, run } as const;
+    return this.#kernels.get(examined).catch((error: unknown) => this.#cannotExamine(engine, error));
+  }
+
+  async python(policy: Policy): Promise<CellPython> {
+    const engine = await this.#finder.known();
+    const name = this.#image(policy);
+    const image = await imageInEngine(engine.client, name);
+    const facts = this.#facts(engine, name, image?.id, policy.fs.workspace === undefined);
+    if (image === undefined) throw policyRefused(this.name, planContainer(policy, facts));
+    const home = await this.#home(engine);
+    const owner = { mounts: await resolveMounts(policy), policyHash: policyHash(policy), workspace: undefined };
+    const examiner = containerUser(engine, home.users?.forPolicy(owner));
+    const { version, libc } = await this.#kernel(engine, image, facts, home, examiner, ++this.#cells);
+    return linuxPython(version, engine.arch ?? "x64", libc ?? undefined);
   }
 
   /**

@@ -10,7 +10,7 @@ import type { ExaminedImage, RunInImage } from "./run-in-image.ts";
 type Sources = readonly KernelSource[];
 
 /** Increase it when the content of a kernel's directory changes. */
-const layout = 3;
+const layout = 4;
 
 /** An image's interpreter, and the kernel compiled for it. */
 export interface ImageKernel {
@@ -20,6 +20,8 @@ export interface ImageKernel {
   readonly path: readonly string[];
   /** host directory that cells see at /.kernel */
   readonly directory: string;
+  /** its C library, such as `glibc 2.36`; null: unknown */
+  readonly libc?: string | null | undefined;
 }
 
 export interface ImageKernelRequest {
@@ -42,8 +44,9 @@ export async function prepareImageKernel(request: ImageKernelRequest): Promise<I
     executable: python,
     version,
     path,
+    libc,
   } = (await knownFacts(directory)) ?? (await examine(request, sources, directory));
-  return { python, version, path, directory };
+  return { python, version, path, directory, libc };
 }
 
 async function knownFacts(directory: string) {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { CodecellError } from "../../lib/errors.ts";
+import { libcQuestion } from "../cell-packages.ts";
 import type { ImageCommandResult, RunInImage } from "./run-in-image.ts";
 
 const oldestMinor = 9;
@@ -9,7 +10,8 @@ const hint = `set kernel.image to an image with Python 3.${oldestMinor} or newer
 
 /** The program that describes the image's Python and compiles the kernel. Its output contains the compiled kernel. */
 const question = `import base64, json, sys
-found = {"executable": sys.executable, "version": list(sys.version_info[:3]), "path": [p for p in sys.path if p], "bundle": ""}
+${libcQuestion}
+found = {"executable": sys.executable, "version": list(sys.version_info[:3]), "path": [p for p in sys.path if p], "libc": libc(), "bundle": ""}
 if sys.version_info >= (3, ${oldestMinor}):
     sys.path.insert(0, "/.kernel")
     from codecell_kernel.bundle import bundle
@@ -21,6 +23,12 @@ export const imageFactsSchema = z.object({
   executable: z.string().startsWith("/"),
   version: z.tuple([z.int(), z.int(), z.int()]),
   path: z.array(z.string().startsWith("/")).max(64),
+  /** the C library, such as `glibc 2.36` */
+  libc: z
+    .string()
+    .regex(/^(?:glibc|musl) \d+\.\d+$/)
+    .nullish()
+    .catch(null),
 });
 const answerSchema = imageFactsSchema.extend({
   /** the kernel as bytecode, in base64 */

@@ -10,6 +10,7 @@ import { isBelow } from "../../policy/paths/host-path.ts";
 import { boundFrom, resolveSource } from "../../policy/paths/host-source.ts";
 import { otherPaths } from "../../policy/paths/other-paths.ts";
 import type { Policy } from "../../policy/schema.ts";
+import { packagesTarget } from "../cell-packages.ts";
 import { type NestedMount, nestedMounts } from "./nested-mounts.ts";
 
 /** A host directory that a cell sees. */
@@ -67,6 +68,16 @@ export async function resolveMounts(policy: Policy): Promise<CellMount[]> {
   );
   for (const mount of mounts) await refuseLinkFromWritable(mount, mounts);
   return mounts;
+}
+
+/** The mount of packages. No deny glob applies: they come from an index, not from this machine. */
+export async function packagesMount(directory: string): Promise<CellMount> {
+  const source = await realpath(directory);
+  const { dev, ino, uid } = await stat(source, { bigint: true });
+  return {
+    ...{ rule: "kernel.packages", source, stage: "packages", target: packagesTarget, readOnly: true },
+    ...{ deny: [], pins: [], nested: [], kind: "directory" as const, identity: `${dev}:${ino}`, ownerUid: Number(uid) },
+  };
 }
 
 /** The same mounts, but `fs.workspace` read-only if it holds far more than `proc.disk`. */

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { z } from "zod";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { ShortMemory } from "../../lib/files/short-memory.ts";
+import { type CellPackages, libcQuestion, packagesTarget, pathWithPackages } from "../cell-packages.ts";
 import { recallPython, rememberPython } from "./remembered-python.ts";
 
 export interface PythonInstallation {
@@ -22,6 +23,8 @@ export interface PythonInstallation {
   readonly path: readonly string[];
   /** directory of its shared library in a cell, if the linker would look for it at the host path */
   readonly libraryPath?: string;
+  /** its C library, such as `glibc 2.36`; absent: unknown */
+  readonly libc?: string;
 }
 
 export interface FindPythonOptions {
@@ -45,11 +48,13 @@ const choose = `set kernel.python to the absolute path of a Python 3.${oldestMin
 const hint = "apt install python3 (Debian, Ubuntu), dnf install python3 (Fedora), or set kernel.python";
 
 const question = `import sys, json, sysconfig
+${libcQuestion}
 try: from importlib.util import MAGIC_NUMBER
 except ImportError: MAGIC_NUMBER = "old"
 print(json.dumps({"bytecode": repr(MAGIC_NUMBER), "executable": getattr(sys, "_base_executable", None) or sys.executable, "version": list(sys.version_info[:3]),
   "prefix": sys.prefix, "base": sys.base_prefix, "path": sys.path,
-  "shared": bool(sysconfig.get_config_var("Py_ENABLE_SHARED"))}))`;
+  "libc": libc(), "shared": bool(sysconfig.get_config_var("Py_ENABLE_SHARED"))}))`;
+const libcText = z.string().regex(/^(?:glibc|musl) \d+\.\d+$/);
 const answerSchema = z.object({
   executable: z.string().startsWith("/"),
   version: z.tuple([z.int(), z.int(), z.int()]),
@@ -58,6 +63,7 @@ const answerSchema = z.object({
   base: z.string().startsWith("/"),
   path: z.array(z.string()),
   shared: z.boolean(),
+  libc: libcText.nullable().catch(null),
 });
 
 /** Finds the interpreter for cells: the requested one, or else the first that works. The error says why none does. */
@@ -85,6 +91,19 @@ export function pythonFinder(
   const memory = new ShortMemory("python", { keepMs: keepAnswerMs, runtimeDir });
   return (requested, { timeoutMs = probeTimeoutMs.patient, isFresh = false } = {}) =>
     findPython(requested, { forOtherUid, cache, timeoutMs, ...(isFresh ? {} : { memory }) });
+}
+
+/** Pure: the same interpreter with packages, which cells see as one more part of it: read-only and on its path. */
+export function pythonWithPackages(
+  python: PythonInstallation,
+  packages: Pick<CellPackages, "directory"> | undefined,
+): PythonInstallation {
+  if (packages === undefined) return python;
+  return {
+    ...python,
+    mounts: [...python.mounts, { source: packages.directory, target: packagesTarget }],
+    path: pathWithPackages(python.path, packagesTarget),
+  };
 }
 
 function examined(executable: string, options: FindPythonOptions): Promise<PythonInstallation> {
@@ -150,6 +169,7 @@ async function examine(candidate: string, forOtherUid: boolean, timeoutMs: numbe
     bytecode: facts.bytecode,
     mounts,
     path: [...new Set(path.filter((entry) => entry !== undefined))],
+    ...(facts.libc === null ? {} : { libc: facts.libc }),
     ...(facts.shared && !isWithin(base, "/usr") ? { libraryPath: `${inside.base}/lib` } : {}),
   };
 }

@@ -2,6 +2,7 @@ import { formatSize } from "../../policy/format-units.ts";
 import { hostGrants } from "../../policy/paths/host-grants.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { type Answer, type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rules.ts";
+import { mountedPackages } from "../cell-packages.ts";
 import { exactDisk, measuredDirectory, ownFileSystem, uncountedMounts } from "../disk-rule.ts";
 import type { ImageSupport } from "../linux/disk/image/image-support.ts";
 import { type SocketCount, socketRow, watchedMemory } from "../linux/socket-limits.ts";
@@ -61,6 +62,7 @@ const table: AnswerTable<PlanFacts> = {
   env: (policy) => byOs(`the environment has ${onlyVariables(policy)}`),
   ...supervisedRules,
   "kernel.python": () => byOs("interpreter and libraries mounted read-only"),
+  "kernel.packages": (policy) => mountedPackages(policy),
   "kernel.image": ({ kernel: { image } }) =>
     image === undefined
       ? byOs("uses the host's interpreter, not an image")

@@ -4,6 +4,7 @@ import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import { hostGrants } from "../../policy/paths/host-grants.ts";
 import type { Policy } from "../../policy/schema.ts";
+import { type CellPython, linuxPython } from "../cell-packages.ts";
 import { ChannelCell, noUsage } from "../channel-cell.ts";
 import { enforcedReceipt } from "../enforced-receipt.ts";
 import { writableOwner } from "../linux/cell-user.ts";
@@ -17,7 +18,7 @@ import { prepareKernelFiles } from "../linux/kernel-files.ts";
 import { missingModuleHint } from "../linux/missing-module.ts";
 import { type CellMount, closedWorkspace, resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
-import { type PythonInstallation, probeTimeoutMs, pythonFinder } from "../linux/python.ts";
+import { type PythonInstallation, probeTimeoutMs, pythonFinder, pythonWithPackages } from "../linux/python.ts";
 import { hostArch, noFilterHere } from "../linux/seccomp/host-arch.ts";
 import { killNotifyFilter } from "../linux/seccomp/seccomp.ts";
 import type { EnforcementPlan } from "../receipt.ts";
@@ -127,6 +128,11 @@ class ProcessRunner implements SandboxRunner {
     return planProcess(policy, facts, policy.fs.workspace === undefined, await this.#disks.support(policy));
   }
 
+  async python({ kernel }: Policy): Promise<CellPython> {
+    const { version, libc } = await this.#python(kernel.python);
+    return linuxPython(version, process.arch, libc);
+  }
+
   async start(spec: CellSpec, options: StartOptions = {}): Promise<Cell> {
     try {
       return await this.#startWithGroups(spec, options);
@@ -158,7 +164,7 @@ class ProcessRunner implements SandboxRunner {
     const plan = planProcess(spec.policy, host.facts, hasDirectory, await this.#disks.support(spec.policy));
     const runnerVersion = `bubblewrap ${host.facts.bubblewrap}`;
     const receipt = enforcedReceipt(plan, { runner: this.name, runnerVersion, policyHash: spec.policyHash });
-    const python = await this.#python(spec.policy.kernel.python);
+    const python = pythonWithPackages(await this.#python(spec.policy.kernel.python), spec.packages);
     const setup = kernelSetup(spec.policy, host.facts, python, host.root.certificates !== undefined);
     await using cleanup = new Cleanup();
     const pinned = await this.#disks.pin(spec);
@@ -344,7 +350,8 @@ class ProcessRunner implements SandboxRunner {
         ...(readOnly ? nested.map((one) => `${one.identity} ${source}/${one.path}`) : []),
       ])
       .join("\0");
-    const key = `${spec.policyHash}\0${spec.workspace?.root ?? ""}`;
+    // A cell must never be forked from a template with other packages: what it imported stays in memory.
+    const key = `${spec.policyHash}\0${spec.packages?.key ?? ""}\0${spec.workspace?.root ?? ""}`;
     const last = this.#templates.get(key);
     const known = last?.sources === sources ? await last.template.catch(() => undefined) : undefined;
     if (known?.isAlive) return known;

@@ -1,6 +1,7 @@
 import { formatSize } from "../../policy/format-units.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rules.ts";
+import { mountedPackages } from "../cell-packages.ts";
 import { type DiskFacts, exactDisk, measuredDirectory, ownFileSystem } from "../disk-rule.ts";
 import { watchedMemory } from "../linux/socket-limits.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
@@ -87,6 +88,7 @@ const answers: AnswerTable<DiskFacts> = {
     ),
   ...supervisedRules,
   "kernel.python": () => byOs("interpreter and libraries read-only, at their own place"),
+  "kernel.packages": (policy) => mountedPackages(policy, "read-only bind mount at its own path"),
   "kernel.image": ({ kernel: { image } }) =>
     image === undefined
       ? byOs("uses the host's interpreter, not an image")

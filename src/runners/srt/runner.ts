@@ -5,6 +5,7 @@ import { CodecellError } from "../../lib/errors.ts";
 import { removeTree } from "../../lib/files/remove-tree.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import type { Policy } from "../../policy/schema.ts";
+import { type CellPython, linuxPython } from "../cell-packages.ts";
 import { ChannelCell, noUsage } from "../channel-cell.ts";
 import { enforcedReceipt } from "../enforced-receipt.ts";
 import { CellDisks } from "../linux/disk/cell-disks.ts";
@@ -16,7 +17,7 @@ import { prepareKernelFiles } from "../linux/kernel-files.ts";
 import { missingModuleHint } from "../linux/missing-module.ts";
 import { type CellMount, resolveMounts } from "../linux/mounts.ts";
 import { prepareWorkspace } from "../linux/prepare-workspace.ts";
-import { probeTimeoutMs, pythonFinder } from "../linux/python.ts";
+import { probeTimeoutMs, pythonFinder, pythonWithPackages } from "../linux/python.ts";
 import { hostArch, noFilterHere } from "../linux/seccomp/host-arch.ts";
 import { killNotifyFilter } from "../linux/seccomp/seccomp.ts";
 import type { EnforcementPlan } from "../receipt.ts";
@@ -88,6 +89,11 @@ class SrtRunner implements SandboxRunner {
     return planSrt(policy, { hasSessionDirectory: true, images: await this.#support(policy, true) });
   }
 
+  async python({ kernel }: Policy): Promise<CellPython> {
+    const { version, libc } = await this.#python(kernel.python);
+    return linuxPython(version, process.arch, libc);
+  }
+
   async start(spec: CellSpec, { signal }: StartOptions = {}): Promise<Cell> {
     const hasSessionDirectory = spec.workspace !== undefined;
     const plan = planSrt(spec.policy, {
@@ -97,7 +103,7 @@ class SrtRunner implements SandboxRunner {
     const runnerVersion = `sandbox-runtime ${srtVersion}`;
     const receipt = enforcedReceipt(plan, { runner: this.name, runnerVersion, policyHash: spec.policyHash });
     const host = await this.#openHost();
-    const python = await this.#python(spec.policy.kernel.python);
+    const python = pythonWithPackages(await this.#python(spec.policy.kernel.python), spec.packages);
     const mounts = await resolveMounts(spec.policy);
     refuseMoved(mounts);
     const guard = killNotifyFilter(hostArch());

@@ -2,6 +2,7 @@ import process from "node:process";
 
 /** The neutral path of the runtime directory inside bubblewrap. */
 const insideRuntime = "/runtime";
+const insidePackages = "/packages";
 export const insideNode = "/node";
 
 export interface BubblewrapSupport {
@@ -23,6 +24,8 @@ export interface CommandParts {
   /** file in guest/ */
   readonly entry: string;
   readonly entryArguments: readonly string[];
+  /** host directory of packages, which the cell copies into the interpreter's memory */
+  readonly packages?: string | undefined;
   readonly bubblewrap: BubblewrapSupport | undefined;
   /** limit on writable private memory in bytes; undefined if no shell can set it */
   readonly dataBytes: number | undefined;
@@ -30,16 +33,18 @@ export interface CommandParts {
 
 /** Pure: the whole command line of a cell. */
 export function cellCommand(parts: CommandParts): CellCommand {
-  const { bubblewrap, runtime, node } = parts;
+  const { bubblewrap, runtime, node, packages } = parts;
   const inside = bubblewrap === undefined ? runtime : insideRuntime;
   const program = [
     bubblewrap === undefined ? node : insideNode,
-    ...nodeFlags(inside),
+    ...nodeFlags(inside, packagesInside(parts)),
     `${inside}/guest/${parts.entry}`,
     ...parts.entryArguments,
   ];
   const wrapped =
-    bubblewrap === undefined ? program : [...bubblewrapArguments(bubblewrap, { node, runtime }), "--", ...program];
+    bubblewrap === undefined
+      ? program
+      : [...bubblewrapArguments(bubblewrap, { node, runtime, packages }), "--", ...program];
   const limited =
     parts.dataBytes === undefined
       ? wrapped
@@ -48,14 +53,20 @@ export function cellCommand(parts: CommandParts): CellCommand {
   return { program: first, arguments: rest };
 }
 
+/** Where the cell's process finds its packages. */
+export function packagesInside({ bubblewrap, packages }: Pick<CommandParts, "bubblewrap" | "packages">) {
+  return packages === undefined || bubblewrap === undefined ? packages : insidePackages;
+}
+
 /** Flags of every process that evaluates Pyodide. V8 rejects a code cache from a process with other flags. */
-export function nodeFlags(runtime: string): string[] {
+export function nodeFlags(runtime: string, packages?: string): string[] {
   const permission = process.allowedNodeEnvironmentFlags.has("--permission")
     ? "--permission"
     : "--experimental-permission";
   return [
-    permission, // Node's own functions cannot use files, processes or addons, except as the next two lines allow
+    permission, // Node's own functions cannot use files, processes or addons, except as the next lines allow
     `--allow-fs-read=${runtime}/*`,
+    ...(packages === undefined ? [] : [`--allow-fs-read=${packages}/*`]),
     "--allow-worker",
     "--no-addons",
     "--disallow-code-generation-from-strings", // an outer `Function` that leaks cannot create code
@@ -68,7 +79,10 @@ export function nodeFlags(runtime: string): string[] {
 }
 
 /** A root with only Node, its libraries and the runtime files, without network and without other processes. */
-export function bubblewrapArguments(support: BubblewrapSupport, paths: { node: string; runtime?: string }): string[] {
+export function bubblewrapArguments(
+  support: BubblewrapSupport,
+  paths: { node: string; runtime?: string; packages?: string | undefined },
+): string[] {
   return [
     support.program,
     ...["--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"],
@@ -78,6 +92,7 @@ export function bubblewrapArguments(support: BubblewrapSupport, paths: { node: s
     ...["--ro-bind", paths.node, insideNode],
     ...support.libraries.flatMap((path) => ["--ro-bind", path, path]),
     ...(paths.runtime === undefined ? [] : ["--ro-bind", paths.runtime, insideRuntime]),
+    ...(paths.packages === undefined ? [] : ["--ro-bind", paths.packages, insidePackages]),
     ...["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/", "--chdir", "/"],
   ];
 }

@@ -1,8 +1,30 @@
 import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { z } from "zod";
+import { CodecellError } from "../../lib/errors.ts";
 import { isBuildOlder } from "../../lib/files/is-build-older.ts";
 import { packageRoot } from "../../lib/files/package-root.ts";
+import type { CellPython } from "../cell-packages.ts";
+
+const lockSchema = z.object({
+  info: z.object({
+    python: z.string().regex(/^\d+\.\d+/),
+    abi_version: z.string().regex(/^\d+_\d+$/),
+    arch: z.literal("wasm32"),
+  }),
+});
+
+/** The Python of Pyodide, with the tag of wheels that are built for it. */
+export async function pyodidePython({ pyodide }: PackageFiles): Promise<CellPython> {
+  const text = await readFile(join(pyodide, "pyodide-lock.json"), "utf8");
+  const lock = lockSchema.safeParse(JSON.parse(text));
+  if (!lock.success) throw new CodecellError("runner_unavailable", "Pyodide does not say which wheels it can load");
+  const { python, abi_version: abi, arch } = lock.data.info;
+  const [major = 3, minor = 0, micro = 0] = python.split(".").map(Number);
+  return { version: [major, minor, micro], platform: `pyodide_${abi}_${arch}` };
+}
 
 /** The parts of the runtime, before they are copied into one directory. */
 export interface PackageFiles {

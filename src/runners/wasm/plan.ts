@@ -96,7 +96,9 @@ const answers: AnswerTable<WasmFacts> = {
   "session.recovery": recovery,
   "session.checkpoints": () => runtime("not supported: WebAssembly has no fork, so a request for one fails"),
   "kernel.preload": ({ kernel }) => {
-    const missing = kernel.preload.filter((name) => !isInPythonRuntime(name));
+    // What packages bring is known when they are imported.
+    const isKnown = kernel.packages.install.length === 0;
+    const missing = kernel.preload.filter((name) => isKnown && !isInPythonRuntime(name));
     return missing.length === 0
       ? runtime(kernel.preload.length > 0 ? "imported before the first run" : "nothing to import")
       : { reason: `the WASM runtime does not have: ${missing.join(", ")}`, hint: `remove it, or ${useProcess}` };
@@ -105,6 +107,13 @@ const answers: AnswerTable<WasmFacts> = {
     kernel.python === undefined
       ? runtime("Pyodide's Python")
       : { reason: "the wasm runner has its own Python", hint: "remove kernel.python, or use the process runner" },
+  "kernel.packages": ({ kernel }) =>
+    kernel.packages.install.length === 0
+      ? runtime("nothing is installed")
+      : {
+          by: "host",
+          how: "pure Python and Pyodide wheels only, each checked against its hash; copied into the interpreter's memory",
+        },
   "kernel.image": ({ kernel }) =>
     kernel.image === undefined
       ? runtime("uses Pyodide's Python, not an image")

@@ -4,15 +4,16 @@ import type { KernelSetup } from "../../kernel/messages.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import type { Policy } from "../../policy/schema.ts";
+import { type CellPython, packagesTarget } from "../cell-packages.ts";
 import { enforcedReceipt } from "../enforced-receipt.ts";
 import type { EnforcementPlan } from "../receipt.ts";
 import type { Cell, CellSpec, Probe, SandboxRunner, StartOptions } from "../runner.ts";
 import { probeBubblewrap } from "./bubblewrap.ts";
 import { WasmCell } from "./cell.ts";
 import { type ChildIdentity, childIdentity } from "./child-identity.ts";
-import { type BubblewrapSupport, cellCommand } from "./command.ts";
+import { type BubblewrapSupport, cellCommand, packagesInside } from "./command.ts";
 import { cellLimits } from "./limits.ts";
-import { findPackageFiles, type PackageFiles } from "./package-files.ts";
+import { findPackageFiles, type PackageFiles, pyodidePython } from "./package-files.ts";
 import { planWasm } from "./plan.ts";
 import { defaultRuntimeRoot, prepareRuntimeDirectory } from "./runtime-directory.ts";
 import { discardWarmFiles, ensureWarmFiles } from "./warm-files.ts";
@@ -80,6 +81,12 @@ class WasmRunner implements SandboxRunner {
     return this.#planWith(policy, await this.#findBubblewrap(), childIdentity([this.#node]));
   }
 
+  async python(): Promise<CellPython> {
+    const files = findPackageFiles();
+    if ("missing" in files) throw new CodecellError("runner_unavailable", files.missing, { hint: files.hint });
+    return await pyodidePython(files);
+  }
+
   async start(spec: CellSpec, { signal }: StartOptions = {}): Promise<Cell> {
     const files = findPackageFiles();
     if ("missing" in files) throw new CodecellError("runner_unavailable", files.missing, { hint: files.hint });
@@ -87,7 +94,8 @@ class WasmRunner implements SandboxRunner {
     if (signal?.aborted) throw new CodecellError("aborted", "the start was aborted", { cause: signal.reason });
 
     const limits = cellLimits(spec.policy.proc);
-    const identity = childIdentity([this.#node, directory]);
+    const packages = spec.packages?.directory;
+    const identity = childIdentity([this.#node, directory, ...(packages === undefined ? [] : [packages])]);
     const bubblewrap = await this.#findBubblewrap();
     const dataBytes = this.#shell ? limits.dataBytes : undefined;
     const plan = this.#planWith(spec.policy, bubblewrap, identity);
@@ -100,11 +108,14 @@ class WasmRunner implements SandboxRunner {
         node: this.#node,
         runtime: directory,
         entry: "main.js",
-        entryArguments: [JSON.stringify({ ...limits, usesSnapshot })],
+        entryArguments: [
+          JSON.stringify({ ...limits, usesSnapshot, packages: packagesInside({ bubblewrap, packages }) }),
+        ],
         bubblewrap,
+        packages,
         dataBytes,
       }),
-      setup: kernelSetup(spec.policy),
+      setup: kernelSetup(spec.policy, packages !== undefined),
       receipt,
       onReport: ({ reason }) => this.#rebuild(directory, reason),
     });
@@ -145,7 +156,8 @@ class WasmRunner implements SandboxRunner {
   }
 }
 
-function kernelSetup({ env, kernel }: Policy): KernelSetup {
+function kernelSetup({ env, kernel }: Policy, hasPackages: boolean): KernelSetup {
   const own = { HOME: "/workspace", LANG: "C.UTF-8", TZ: "UTC", TMPDIR: "/tmp" };
-  return { env: { ...own, ...env }, path: [], preload: kernel.preload, background: false, recovery: false };
+  const path = hasPackages ? [packagesTarget] : [];
+  return { env: { ...own, ...env }, path, preload: kernel.preload, background: false, recovery: false };
 }

@@ -153,6 +153,11 @@ export const readOnlyDeps: Attack = async ({ session, place }) => {
   expect(readdirSync(place.path("deps"))).toEqual(["module.py"]);
 };
 
+/** With `fs.deps` there is a /deps, but nothing is imported from it. */
+export const nothingInstalled: Attack = async ({ session }) => {
+  expect(await printed(await session(), `print(json.dumps("/deps" in sys.path))`)).toBe(false);
+};
+
 /** Under `/data` read-only and `/out` read-write, or at their own places where a runner maps no paths. */
 export function boundMounts({ withOptions }: { withOptions: boolean }): Attack {
   return async ({ session, place, policy }) => {

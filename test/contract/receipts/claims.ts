@@ -359,6 +359,10 @@ export const claims: ClaimTable = {
     claim("runtime", "uses Pyodide's Python, not an image", cell.imagesRefused),
     claim("os", "root file system of {image}, read-only", cell.readOnlyImage),
   ],
+  "kernel.packages": [
+    claim("os", "nothing is installed", cell.nothingInstalled),
+    claim("runtime", "nothing is installed", cell.nothingInstalled),
+  ],
   "llm.models": [
     ...noModels,
     claim("host", "the host's gateway refuses other models before anything is sent", models.otherModelsRefused),

@@ -71,6 +71,17 @@ export const ruleValues: Record<PolicyFieldName, Arbitrary<unknown>> = {
   "kernel.preload": fc.subarray(["numpy", "pandas", "json"]),
   "kernel.python": fc.constantFrom(undefined, "/usr/bin/python3", "/opt/py/bin/python"),
   "kernel.image": fc.constantFrom(undefined, "python:3.12-slim", "python:3.13-slim"),
+  "kernel.packages": fc.record(
+    {
+      install: fc.subarray(["requests", "pandas==2.2", "numpy"]),
+      index: fc.constantFrom([], ["https://packages.example/simple"]),
+      allow: globs(["*", "numpy", "google-*", "google-auth"]),
+      deny: globs(["evil", "google-*", "google-auth"]),
+      hashes: fc.boolean(),
+      minAge: durations(),
+    },
+    { requiredKeys: [] },
+  ),
   "llm.models": globs(["claude-*", "claude-haiku-*", "claude-haiku-4", "gpt-5", "gpt-*", "*-4", "*"]),
   "llm.calls": fc.integer({ min: 1, max: 4 }),
   "llm.tokens": fc.integer({ min: 1, max: 4 }),

@@ -33,6 +33,8 @@ export interface InnerFiles {
   lockJson: string;
   /** the Python kernel: its files by name */
   kernel: Record<string, Uint8Array>;
+  /** files below /deps by name */
+  packages: Record<string, Uint8Array>;
   heapMax: number;
   diskBytes: number;
   openFiles: number;
@@ -64,7 +66,11 @@ export interface FileTools {
 /** The part of Pyodide that is used here. */
 interface Pyodide {
   readonly _api: { on_fatal: (error: unknown) => void };
-  readonly FS: { mkdirTree(path: string): void; writeFile(path: string, bytes: Uint8Array): void };
+  readonly FS: {
+    mkdirTree(path: string): void;
+    writeFile(path: string, bytes: Uint8Array, options?: { canOwn: boolean }): void;
+    chmod(path: string, mode: number): void;
+  };
   runPython(code: string): unknown;
   pyimport(name: string): Record<string, unknown>;
   makeMemorySnapshot(): Uint8Array;
@@ -261,6 +267,16 @@ export function bootInnerRealm(
       python.FS.writeFile(path, files.kernel[name] ?? new Bytes(0)); // Emscripten encodes text a character at a time
     }
     for (const directory of ["/workspace", "/tmp", "/deps"]) python.FS.mkdirTree(directory);
+    const closed = { __proto__: null } as unknown as Record<string, true>;
+    for (const name in files.packages) {
+      const path = `/deps/${name}`;
+      let directory = path.slice(0, path.lastIndexOf("/"));
+      if (closed[directory] !== true) python.FS.mkdirTree(directory);
+      python.FS.writeFile(path, files.packages[name] ?? new Bytes(0), { canOwn: true }); // without a second copy
+      python.FS.chmod(path, 0o444);
+      for (; directory !== ""; directory = directory.slice(0, directory.lastIndexOf("/"))) closed[directory] = true;
+    }
+    for (const directory in closed) python.FS.chmod(directory, 0o555);
     if (files.snapshot === undefined) {
       python.runPython(`import sys; sys.path.append("${kernelRoot}"); import codecell_kernel.worker.wasm; del sys`);
     }
@@ -299,7 +315,7 @@ export function bootInnerRealm(
       const version = attach(sendToHost, changes.take, answer);
       dispatchToKernel = kernel.dispatch as typeof dispatchToKernel;
       cancelRun = kernel.cancel as typeof cancelRun;
-      files = { ...files, wasm: new Bytes(0), stdlib: new Bytes(0), snapshot: undefined, kernel: {} };
+      files = { ...files, wasm: new Bytes(0), stdlib: new Bytes(0), snapshot: undefined, kernel: {}, packages: {} };
       return text(version);
     },
     interruptBuffer() {

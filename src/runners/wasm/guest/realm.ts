@@ -15,6 +15,8 @@ export interface RealmOptions {
   readonly openFiles: number;
   readonly usesSnapshot: boolean;
   readonly makesSnapshot: boolean;
+  /** directory of packages for /deps; the only other readable tree */
+  readonly packages?: string | undefined;
 }
 
 export interface OpenRealm {
@@ -67,16 +69,21 @@ export function openRealm(host: HostFunctions, options: RealmOptions): OpenRealm
   };
   // Reads into an inner array at once: a copy of the snapshot would take as long as reading it.
   const readInner = (path: string) => readWhole(`${runtime}/${path}`, (size) => new InnerBytes(size));
+  const readPackage = (path: string) => readWhole(path, (size) => new InnerBytes(size));
   const emptyRecord = () => vm.runInContext("({__proto__:null})", context) as object;
   const wasm = readInner("pyodide/pyodide.asm.wasm");
   capWasmMemory(wasm, options.memoryPages);
   const kernel = emptyRecord() as Record<string, Uint8Array>;
   for (const name of kernelFiles(`${runtime}/${kernelDirectory}`))
     kernel[name] = readInner(`${kernelDirectory}/${name}`);
+  const packages = emptyRecord() as Record<string, Uint8Array>;
+  if (options.packages !== undefined)
+    for (const name of packageFiles(options.packages)) packages[name] = readPackage(`${options.packages}/${name}`);
   const files = emptyRecord() as InnerFiles;
   Object.assign(files, {
     wasm,
     kernel,
+    packages,
     stdlib: readInner("pyodide/python_stdlib.zip"),
     snapshot: options.usesSnapshot ? readInner(`${warmDirectory}/${snapshotFile}`) : undefined,
     // Removes the packages, because Pyodide would try to download each name in the lock file.
@@ -98,6 +105,13 @@ export function openRealm(host: HostFunctions, options: RealmOptions): OpenRealm
 function kernelFiles(directory: string): string[] {
   const names = readdirSync(directory, { recursive: true }).map(String);
   return names.filter((name) => name.endsWith(".py"));
+}
+
+/** Regular files of the packages. The set has no links: it was unpacked from wheels, which have none. */
+function packageFiles(directory: string): string[] {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => `${entry.parentPath}/${entry.name}`.slice(directory.length + 1));
 }
 
 function readWhole(path: string, allocate: (size: number) => Uint8Array): Uint8Array {

@@ -13,6 +13,8 @@ import { pageBytes } from "./wasm-memory.ts";
 
 export interface SupervisorOptions {
   readonly runtime: string;
+  /** directory of packages for /deps */
+  readonly packages?: string | undefined;
   readonly memoryPages: number;
   readonly diskBytes: number;
   readonly openFiles: number;
@@ -90,8 +92,8 @@ export class Supervisor {
 
   #startThread(): InterpreterThread {
     this.#phase = "loading";
-    const { runtime, memoryPages, diskBytes, openFiles } = this.#options;
-    const input = { runtime, memoryPages, diskBytes, openFiles, usesSnapshot: this.#usesSnapshot };
+    const { runtime, memoryPages, diskBytes, openFiles, packages } = this.#options;
+    const input = { runtime, memoryPages, diskBytes, openFiles, packages, usesSnapshot: this.#usesSnapshot };
     return new InterpreterThread(input, {
       loaded: (python) => this.#onLoaded(python),
       failed: (reason) => this.#onFailed(reason),

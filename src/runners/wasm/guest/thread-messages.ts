@@ -12,6 +12,8 @@ export interface ThreadInput {
   readonly diskBytes: number;
   readonly openFiles: number;
   readonly usesSnapshot: boolean;
+  /** directory of packages for /deps */
+  readonly packages?: string | undefined;
 }
 
 export type ToInterpreter =

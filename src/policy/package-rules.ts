@@ -31,7 +31,7 @@ export const packageSchemas = once(() => {
   const requirement = z
     .string("expected a requirement such as requests or pandas==2.2")
     .min(1, "expected a requirement such as requests or pandas==2.2")
-    .max(4096, "at most 4096 characters")
+    .max(16_384, "at most 16384 characters")
     // The attack: an option of pip, a path or a second line in what looks like a name.
     .regex(/^[A-Za-z0-9][^\r\n\0]*$/, "expected a requirement such as requests or pandas==2.2");
   const index = z
@@ -46,7 +46,7 @@ export const packageSchemas = once(() => {
 
   /** Without defaults: a policy has defaults, an override has none. */
   const rules = {
-    install: z.array(requirement).max(256, "at most 256 requirements"),
+    install: z.array(requirement).max(2_000, "at most 2000 requirements"),
     index: z.array(index).max(8, "at most 8 indexes"),
     allow: z.array(nameGlob).max(1024, "at most 1024 names"),
     deny: z.array(nameGlob).max(1024, "at most 1024 names"),

@@ -3,6 +3,7 @@ import type { EgressOptions } from "../egress/process/egress-process.ts";
 import type { Logger } from "../lib/log/logger.ts";
 import type { Policy, PolicyInput } from "../policy/schema.ts";
 import type { SandboxRunner } from "../runners/runner.ts";
+import type { PackageOptions } from "./packages/session-packages.ts";
 
 /** Options of `Codecell.open`; everything has a default. */
 export interface CodecellOptions {
@@ -21,6 +22,8 @@ export interface CodecellOptions {
   readonly egress?: EgressOptions;
   /** what this program lets code in its cells reach through functions of the host, for the receipt; default: nothing */
   readonly hostCalls?: { readonly models?: boolean; readonly tools?: boolean };
+  /** about the packages of `kernel.packages`: progress, offline use */
+  readonly packages?: PackageOptions;
   /** @internal wall-clock milliseconds */
   readonly now?: () => number;
   /** @internal files stay in the cell, where the OS limits them, because nobody reads them on the host */

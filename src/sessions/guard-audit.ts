@@ -23,6 +23,11 @@ export async function guardCompiledCode(policy: Policy, directory = compiledCode
   if (directory !== undefined) await refuseOverlap(policy, "codecell's own code", directory, "XDG_RUNTIME_DIR");
 }
 
+/** The attack: a program rewrites cached packages, which the next session imports, perhaps under a policy that allows more. */
+export async function guardPackages(policy: Policy, directory: string): Promise<void> {
+  await refuseOverlap(policy, "cached packages", directory, "state directory");
+}
+
 /**
  * The attack: a program connects to the process behind `codecell run --warm`, and runs code under a policy that allows more. A
  * socket can be used through a read-only mount, too.

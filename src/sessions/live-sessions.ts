@@ -12,6 +12,7 @@ import type { RequestedRules } from "../policy/change/live-rules.ts";
 import { policyHash } from "../policy/hash.ts";
 import { denyMatcher } from "../policy/paths/deny.ts";
 import type { Policy } from "../policy/schema.ts";
+import { receiptWithPackages } from "../runners/cell-packages.ts";
 import { ChosenRunner } from "../runners/chosen-runner.ts";
 import { releaseDisk } from "../runners/linux/disk/image/session-disk.ts";
 import type { EnforcedRule, EnforcementReceipt } from "../runners/receipt.ts";
@@ -22,6 +23,7 @@ import { kernelFiles } from "./files/kernel-files.ts";
 import { InterpreterLosses } from "./interpreter/interpreter-losses.ts";
 import { LiveSession } from "./live-session.ts";
 import { CellNetwork } from "./network/cell-network.ts";
+import type { SessionPackages } from "./packages/session-packages.ts";
 import { inPolicyOrder } from "./rules/host-rules.ts";
 import { type PolicyReload, reloadedPolicy } from "./rules/reloaded-policy.ts";
 import { SessionAudit } from "./session-audit.ts";
@@ -38,6 +40,8 @@ export interface LiveSessionsOptions {
   /** how the egress proxy is set up, if the policy opens the network */
   readonly egress?: EgressOptions;
   readonly logger?: Logger;
+  /** what `kernel.packages` gives to cells; absent: nothing */
+  readonly packages?: SessionPackages;
   /** receipt rows of the rules that the caller enforces: `session.*` and `audit.*` */
   readonly hostRules?: (runner: SandboxRunner) => readonly EnforcedRule[];
 }
@@ -82,12 +86,14 @@ export class LiveSessions implements AsyncDisposable {
   /** @internal records what sessions do; undefined if nothing is recorded */
   readonly audit: SessionAudit | undefined;
   readonly #egress: EgressProcess;
+  readonly #packages: SessionPackages | undefined;
   readonly #hostRules: (runner: SandboxRunner) => readonly EnforcedRule[];
   #closing: Promise<void> | undefined;
 
   private constructor(options: LiveSessionsOptions, chosen: ChosenRunner) {
     const { policy, runners, audit, egress, hostRules = () => [] } = options;
     this.#hostRules = hostRules;
+    this.#packages = options.packages;
     this.#started = policy;
     this.#policy = policy;
     this.#chosen = chosen;
@@ -223,7 +229,11 @@ export class LiveSessions implements AsyncDisposable {
     const directory = workspace && runner.takesWorkspace ? { workspace } : {};
     const signals = signal ? { signal } : {};
     await using cleanup = new Cleanup();
-    const cell = await runner.start({ id, policy, policyHash: policyHash(policy), ...directory }, signals);
+    const packages = await this.#packages?.forRunner(runner, policy, signal);
+    const cell = await runner.start(
+      { id, policy, policyHash: policyHash(policy), ...directory, ...(packages ? { packages } : {}) },
+      signals,
+    );
     cleanup.defer(() => cell[Symbol.asyncDispose]());
     onStarted?.();
     const setup = network ? network.setup(cell.setup) : cell.setup;
@@ -235,12 +245,9 @@ export class LiveSessions implements AsyncDisposable {
     );
     cell.isReady?.();
     cleanup.move();
-    return {
-      cell,
-      kernel,
-      runner,
-      receipt: receiptOf(cell, passedOver, inPolicyOrder(policy, [...cell.receipt.rules, ...this.#hostRules(runner)])),
-    };
+    const rows = inPolicyOrder(policy, [...cell.receipt.rules, ...this.#hostRules(runner)]);
+    const receipt = receiptOf(cell, passedOver, rows);
+    return { cell, kernel, runner, receipt: packages ? receiptWithPackages(receipt, packages) : receipt };
   }
 
   /** The workspace, as the host accesses it; undefined if the host has none. */
@@ -269,6 +276,7 @@ export class LiveSessions implements AsyncDisposable {
     await using cleanup = new Cleanup();
     for (const runner of this.#runners) cleanup.defer(() => runner[Symbol.asyncDispose]());
     cleanup.defer(() => this.#egress[Symbol.asyncDispose]());
+    this.#packages?.[Symbol.dispose]();
     await Promise.all([...this.#sessions].map((session) => session[Symbol.asyncDispose]()));
   }
 }

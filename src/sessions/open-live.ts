@@ -8,9 +8,10 @@ import { parsePolicy } from "../policy/file/parse-policy.ts";
 import { rememberWritable } from "../policy/file/policy-trust.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { CodecellOptions } from "./codecell-options.ts";
-import { guardAudit, guardCompiledCode, guardWarmSockets } from "./guard-audit.ts";
+import { guardAudit, guardCompiledCode, guardPackages, guardWarmSockets } from "./guard-audit.ts";
 import { LiveSessions } from "./live-sessions.ts";
 import { openAudit } from "./open-audit.ts";
+import { packagesDirectory, SessionPackages } from "./packages/session-packages.ts";
 import { auditKind, hostRules } from "./rules/host-rules.ts";
 
 /** What `Codecell.open` opens before it looks at any disk: the policy with its guards, the audit and the runner. */
@@ -24,6 +25,7 @@ export async function openLive(
   if (options.audit === undefined) await guardAudit(policy, stateDir);
   await guardCompiledCode(policy);
   await guardWarmSockets(policy);
+  await guardPackages(policy, packagesDirectory(stateDir));
   await rememberWritable(policy, stateDir);
   const audit = options.audit ?? openAudit(policy, { stateDir, logger });
   const runners = options.runners ?? (await import("../runners/built-in-runners.ts")).builtInRunners(logger);
@@ -31,6 +33,7 @@ export async function openLive(
   cleanup.move(); // from here on the runners are disposed by who opens them
   const live = await LiveSessions.open({
     ...{ policy, runners, logger, audit: kind === "none" ? silentAudit : audit },
+    packages: new SessionPackages(policy.kernel.packages, packagesDirectory(stateDir), options.packages),
     ...(options.egress ? { egress: options.egress } : {}),
     hostRules: ({ takesWorkspace }) =>
       hostRules(policy, { audit: kind, keepsFiles: takesWorkspace, hostCalls: options.hostCalls }),

@@ -8,6 +8,6 @@ export function missingModuleHint({ executable }: Pick<PythonInstallation, "exec
     const [name = module] = module.split(".");
     const byPip = `\`${executable} -m pip install ${name}\``;
     const install = ofSystem ? `\`sudo apt install python3-${name}\` (Debian, Ubuntu), or ${byPip}` : byPip;
-    return `install it: ${install}; or set kernel.python to an interpreter that has it, or remove it from kernel.preload`;
+    return `name it in kernel.packages (codecell run --with ${name}); or install it: ${install}; or set kernel.python to an interpreter that has it, or remove it from kernel.preload`;
   };
 }

@@ -1,6 +1,7 @@
 import { formatDuration, formatSize } from "../../policy/format-units.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { RunResult } from "../../sessions/runs/run.ts";
+import { packageNeed } from "./package-need.ts";
 import { type PythonFacts, pythonText } from "../tools/policy-facts.ts";
 
 /** What is known where a run ended. */
@@ -22,6 +23,8 @@ const networkFailure =
 const processFailure = /Resource temporarily unavailable|can't start new thread|Cannot fork/i;
 const diskFailure = /\[Errno (?:27|28|122)\]|No space left on device|Disk quota exceeded/;
 const maxOtherSessions = 3;
+const pipRemedy =
+  "packages cannot be installed from inside: the user names them in the policy (kernel.packages), and the host installs them";
 
 /** Whether a remedy needs to know more than the result says. */
 export function needsSurroundings({ status, error }: RunResult): boolean {
@@ -50,6 +53,7 @@ export function runRemedies(result: RunResult, around: RunSurroundings): string[
   if (status !== "error" || policy === undefined) return [];
   const module = missingModule(result);
   if (module !== undefined) return [moduleRemedy(module, around)];
+  if (packageNeed(result)?.kind === "pip") return [pipRemedy];
   if (isNamed(error, "NameError") && result.id === 1) return [freshRemedy(around.otherSessions ?? [])];
   if (networkFailure.test(said) && !policy.net.enabled) {
     const instead = around.isOnlyTool
@@ -94,7 +98,8 @@ function lower(bytes: number | undefined, limit: number | undefined): number | u
 function moduleRemedy(module: string, { policy, python }: RunSurroundings): string {
   const has = python ? `here is ${pythonText(python)}; ` : "";
   const install = policy?.net.enabled ? "" : "there is no network to install it from; ";
-  return `${has}${install}the user can choose a Python with ${module} in the policy (kernel.python, kernel.image)`;
+  const choices = "kernel.packages, kernel.python, kernel.image";
+  return `${has}${install}the user can give the sandbox ${module} in the policy (${choices})`;
 }
 
 function freshRemedy(others: readonly string[]): string {

@@ -8,6 +8,7 @@ import type { Command, CommandContext } from "../command.ts";
 import { variablesText } from "../format/format-variables.ts";
 import { printRun } from "../format/print-run.ts";
 import { styleFor } from "../format/style.ts";
+import { hasPackageFlags, packageOptions } from "../packages/package-options.ts";
 import { policyOptions } from "../policy/policy-options.ts";
 import { readEntry } from "../repl/repl-entry.ts";
 import { ReplHistory } from "../repl/repl-history.ts";
@@ -21,6 +22,7 @@ import { failureText } from "../shell/report-failure.ts";
 import type { Terminal } from "../shell/terminal.ts";
 
 const options = {
+  ...packageOptions,
   ...policyOptions,
   verbose: { type: "boolean", help: "Print the policy, the runner and what the flags changed to stderr." },
   ...logOptions,
@@ -47,13 +49,18 @@ export const replCommand: Command = {
   examples: [
     ["codecell repl", "a session under ./sandbox.policy.yaml, else the strictest policy"],
     ["codecell repl --runner wasm --timeout 5m", "in WASM, with a timeout of five minutes per entry"],
+    ["codecell repl --with pandas", "with a package from an index"],
     ["printf 'x = 6\\nx * 7\\n' | codecell repl", "read lines from a pipe"],
   ],
   run: runRepl,
 };
 
 async function runRepl(argv: readonly string[], context: CommandContext): Promise<number> {
-  const { values } = parseArguments("repl", argv, options, 0);
+  const { values: typed } = parseArguments("repl", argv, options, 0);
+  const packages = hasPackageFlags(typed)
+    ? await (await import("../packages/requested-packages.ts")).requestedPackages(typed, context.terminal)
+    : undefined;
+  const values = { ...typed, packages };
   const history = new ReplHistory(context.terminal.env);
   if (context.terminal.interactive) await history.load();
   using logger = openCommandLogger(values, context.terminal);

@@ -1,5 +1,6 @@
 import { defaultLanguage, languageNames } from "../../../policy/languages.ts";
 import type { Command, CommandContext } from "../command.ts";
+import { hasPackageFlags, packageOptions } from "../packages/package-options.ts";
 import { policyOptions } from "../policy/policy-options.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { logOptions } from "../shell/log-options.ts";
@@ -21,6 +22,7 @@ const options = {
     help: "Run in a named session, which keeps variables, history and files for the next call.",
   },
   warm: { type: "boolean", help: "Use a cell that a background process keeps ready. Also: CODECELL_WARM=1." },
+  ...packageOptions,
   ...policyOptions,
   ...stateOptions,
   receipt: { type: "boolean", help: "Print to stderr what enforced the most important rules." },
@@ -46,6 +48,8 @@ export const runCommand: Command = {
     "Ctrl-C interrupts the program; a second Ctrl-C kills it.",
     "With --session, the variables are saved before the command exits. Variables that cannot be saved or restored are " +
       "listed on stderr. A session takes one call at a time; another call meanwhile is refused (exit code 75).",
+    "--with, --requirements and a PEP 723 header in FILE install packages from the index that your pip uses: wheels only, " +
+      "downloaded and checked by the host, cached, and read-only at /deps. The policy's rules about packages apply.",
     "With --warm, the first call starts a background process that keeps cells of the same policy ready for the next calls, and " +
       "exits after 5 minutes without one. `codecell warm status` lists these processes, `codecell warm stop` stops them.",
   ],
@@ -55,6 +59,8 @@ export const runCommand: Command = {
     ["codecell run script.py -- --verbose < data.csv", "with an argument, and with a file as its stdin"],
     ["cat script.py | codecell run -", "run code from stdin"],
     ["codecell run job.sh --timeout 2m --mount ./data:/data", "run bash with a read-only directory at /data"],
+    ["codecell run --with pandas==2.2.3 --with requests report.py", "with packages from an index"],
+    ["codecell run --requirements requirements.txt main.py", "with the packages of a file"],
     ["codecell run --session work -c 'x = 1'", "keep x for the next call with --session work"],
     ["codecell run --warm -c '1 + 1'", "use a cell that is already running, from the second call on"],
     ["codecell run --receipt script.py", "also print what enforced the policy"],
@@ -65,9 +71,14 @@ export const runCommand: Command = {
 
 async function runProgram(argv: readonly string[], context: CommandContext): Promise<number> {
   const { terminal } = context;
-  const { values, positionals, afterDashes } = parseArguments("run", argv, options, Number.POSITIVE_INFINITY);
-  const { file, args } = fileAndArguments(positionals, afterDashes, values.code !== undefined);
-  const code = await readCode(file, values, terminal);
+  const { values: typed, positionals, afterDashes } = parseArguments("run", argv, options, Number.POSITIVE_INFINITY);
+  const { file, args } = fileAndArguments(positionals, afterDashes, typed.code !== undefined);
+  const code = await readCode(file, typed, terminal);
+  const asksForPackages = hasPackageFlags(typed) || (code.from === "file" && code.text.includes("# /// script"));
+  const packages = asksForPackages
+    ? await (await import("../packages/requested-packages.ts")).requestedPackages(typed, terminal, code)
+    : undefined;
+  const values = { ...typed, packages };
   const program = { code, how: programOptions(code, args, terminal) };
   const warm = values.warm || terminal.env.CODECELL_WARM === "1";
   const attempt = warm ? await (await import("../warm/run-warm.ts")).runWarm(program, values, terminal) : undefined;

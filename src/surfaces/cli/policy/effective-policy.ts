@@ -5,6 +5,7 @@ import { findPolicy, type LoadPolicyOptions, loadPolicy } from "../../../policy/
 import { parsePolicy } from "../../../policy/file/parse-policy.ts";
 import { refusePlanted } from "../../../policy/file/policy-trust.ts";
 import { overrideSchema, type Policy, type PolicyOverride } from "../../../policy/schema.ts";
+import type { RequestedPackages } from "../packages/requested-packages.ts";
 import { type StateFlags, stateDirOf } from "../shell/state-dir.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { denyNamedCredentials } from "./named-credentials.ts";
@@ -35,10 +36,17 @@ export async function effectivePolicy(
   }
   const { override, mounts } = flagsToOverride(flags, cwd);
   if (mounts.length > 0) override.fs = { ...override.fs, mounts: [...base.fs.mounts, ...mounts] };
+  if (flags.packages) override.kernel = { packages: packagesOverride(base, flags.packages) };
   if (llm) override.llm = { ...llm, models: [...new Set([...base.llm.models, ...(llm.models ?? [])])] };
   const { policy, changes } = widenByHand(base, override);
   const guarded = await guardPolicyFile(await denyNamedCredentials(policy, terminal), { cwd, file });
   return { policy: guarded, file, changes };
+}
+
+/** Packages are added to those of the file; its rules about them stay in force. */
+function packagesOverride({ kernel }: Policy, { install, index }: RequestedPackages) {
+  const all = [...new Set([...kernel.packages.install, ...install])];
+  return { install: all, ...(index.length === 0 ? {} : { index: [...index] }) };
 }
 
 /**

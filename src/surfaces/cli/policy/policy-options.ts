@@ -1,3 +1,4 @@
+import type { RequestedPackages } from "../packages/requested-packages.ts";
 import type { OptionTable } from "../shell/arguments.ts";
 
 /** Options that change the policy for one call. */
@@ -36,4 +37,6 @@ export interface PolicyFlags {
   readonly "output-limit"?: string | undefined;
   readonly mount?: string[] | undefined;
   readonly workspace?: string | undefined;
+  /** what `--with`, `--requirements` and the header of a script ask for */
+  readonly packages?: RequestedPackages | undefined;
 }

@@ -34,6 +34,10 @@ function readPrefixed(
 function readCommand(text: string): ReplEntry {
   const kind = commands.find((one) => one === text);
   if (kind !== undefined) return { kind };
+  if (/^pip3?\s+install\b/.test(text)) {
+    const message = "packages cannot be installed from inside a cell: start the repl with --with NAME";
+    return { kind: "unknown", message: `${message}, or name them in the policy (kernel.packages)` };
+  }
   const near = nearest(text, commands);
   return {
     kind: "unknown",

@@ -2,6 +2,7 @@ import type { PolicyOverride } from "../../../policy/schema.ts";
 import { Codecell } from "../../../sessions/codecell.ts";
 import type { CommandContext } from "../command.ts";
 import { choiceLines, policyLines } from "../format/format-choice.ts";
+import { packageOptionsFor } from "../packages/package-progress-printer.ts";
 import { effectivePolicy } from "../policy/effective-policy.ts";
 import type { PolicyFlags } from "../policy/policy-options.ts";
 import { commandAudit } from "../shell/command-audit.ts";
@@ -37,6 +38,7 @@ export async function openForCommand(
     runners: await runners(logger, { named: policy.isolation.runner, isForOneCell }),
     stateDir: stateDirOf(flags, terminal),
     hostCalls: { models: usesModels },
+    packages: packageOptionsFor(flags.packages, terminal, logger),
     filesStayInCell: !persist, // they end with the command
     logger: logger.background, // commands themselves report what could not be saved
   });

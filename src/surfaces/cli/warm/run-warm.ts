@@ -61,6 +61,7 @@ function obstacleOf(flags: WarmFlags, env: Terminal["env"]): string | undefined 
   if (flags.mount !== undefined || flags.workspace !== undefined) {
     return "a cell sees host directories as they were when it started";
   }
+  if (flags.packages !== undefined) return "packages need a cell of this call";
   const logs = [flags["log-level"], flags["log-format"], flags["log-file"]].some((flag) => flag !== undefined);
   const logVariables = [env.CODECELL_LOG, env.CODECELL_LOG_FORMAT, env.CODECELL_LOG_FILE].some(Boolean);
   return flags.verbose || logs || logVariables ? "--verbose and the log need a cell of this call" : undefined;

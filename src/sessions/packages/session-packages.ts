@@ -1,0 +1,127 @@
+import { stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { CodecellError } from "../../lib/errors.ts";
+import { PromiseCache } from "../../lib/promise-cache.ts";
+import { unlessAborted } from "../../lib/unless-aborted.ts";
+import type { PackageProgress } from "../../packages/package-progress.ts";
+import type { PackageRequest } from "../../packages/package-request.ts";
+import type { PackageTarget } from "../../packages/package-target.ts";
+import type { PackageRules } from "../../policy/package-rules.ts";
+import type { Policy } from "../../policy/schema.ts";
+import type { CellPackages, CellPython } from "../../runners/cell-packages.ts";
+import type { SandboxRunner } from "../../runners/runner.ts";
+
+/** What a program adds to the rules of `kernel.packages`. All have defaults. */
+export interface PackageOptions {
+  /** who asked for an entry of `install`, for errors; default: `kernel.packages` */
+  readonly origins?: ReadonlyMap<string, string>;
+  /** the Python that a script asks for, as in `>=3.11` */
+  readonly requiresPython?: string | undefined;
+  /** use what is cached, and never the network */
+  readonly offline?: boolean | undefined;
+  /** what is going on, for people who wait */
+  readonly onProgress?: ((event: PackageProgress) => void) | undefined;
+  /** the work that was reported is over, with or without success */
+  readonly onSettled?: (() => void) | undefined;
+}
+
+/** Where packages are cached below the state directory. */
+export function packagesDirectory(stateDir: string): string {
+  return join(stateDir, "packages");
+}
+
+/**
+ * The packages of a policy's cells: resolved once for each Python, so that all its sessions have the same versions. Disposing
+ * stops a download.
+ */
+export class SessionPackages implements Disposable {
+  readonly #rules: PackageRules;
+  readonly #cacheDir: string;
+  readonly #options: PackageOptions;
+  readonly #closed = new AbortController();
+  readonly #sets = new PromiseCache<CellPackages>();
+
+  constructor(rules: PackageRules, cacheDir: string, options: PackageOptions = {}) {
+    this.#rules = rules;
+    this.#cacheDir = cacheDir;
+    this.#options = options;
+  }
+
+  /** The packages for the cells of a runner. Undefined: the policy names none. */
+  async forRunner(runner: SandboxRunner, policy: Policy, signal?: AbortSignal): Promise<CellPackages | undefined> {
+    const { requiresPython } = this.#options;
+    if (this.#rules.install.length === 0 && requiresPython === undefined) return undefined;
+    if (!runner.python) {
+      throw new CodecellError("not_supported", `the ${runner.name} runner cannot give cells packages`, {
+        hint: "use another runner, or remove kernel.packages",
+      });
+    }
+    const python = await runner.python(policy);
+    if (requiresPython !== undefined) await refuseOtherPython(python, requiresPython, runner.name);
+    if (this.#rules.install.length === 0) return undefined;
+    if (runner.takesWorkspace) await assertReachable(this.#cacheDir);
+    const target = targetOf(python);
+    // Others may wait for the same set: a caller that gives up does not stop it.
+    const making = this.#sets.get(JSON.stringify(target), () => this.#prepare(target));
+    return await unlessAborted(making, signal, "the start was aborted");
+  }
+
+  [Symbol.dispose](): void {
+    this.#closed.abort(new CodecellError("session_closed", "this codecell is closed"));
+  }
+
+  async #prepare(target: PackageTarget): Promise<CellPackages> {
+    const { offline = false, onProgress, onSettled } = this.#options;
+    try {
+      const { preparePackages } = await import("../../packages/prepare-packages.ts");
+      return await preparePackages(await this.#requests(), {
+        ...{ rules: this.#rules, target, cacheDir: this.#cacheDir, offline },
+        ...{ signal: this.#closed.signal, onProgress },
+      });
+    } finally {
+      onSettled?.();
+    }
+  }
+
+  async #requests(): Promise<PackageRequest[]> {
+    const { parseRequirementsFile } = await import("../../packages/requirements/requirements-file.ts");
+    return this.#rules.install.flatMap((line) => {
+      const from = this.#options.origins?.get(line) ?? "kernel.packages";
+      return parseRequirementsFile(line, from).map((request) => ({ ...request, from }));
+    });
+  }
+}
+
+/** Pure: which wheels this Python can load. */
+function targetOf({ version, platform, glibc, musl }: CellPython): PackageTarget {
+  return {
+    python: version.slice(0, 2).join("."),
+    fullPython: version.join("."),
+    implementation: "cp",
+    platform,
+    ...(glibc === undefined ? {} : { glibc }),
+    ...(musl === undefined ? {} : { musl }),
+  };
+}
+
+async function refuseOtherPython({ version }: CellPython, wanted: string, runner: string): Promise<void> {
+  const { parseRange, rangeContains } = await import("../../packages/requirements/version-range.ts");
+  const range = parseRange(wanted);
+  const found = version.join(".");
+  if (range && rangeContains(range, found)) return;
+  throw new CodecellError("usage", `the script needs Python ${wanted}, but the ${runner} runner has ${found}`, {
+    hint: "choose another Python with kernel.python or kernel.image in the policy, or another runner",
+  });
+}
+
+/** Where codecell runs as root, cells have another uid: a closed parent directory would keep them out of their packages. */
+async function assertReachable(directory: string): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  for (let path = dirname(directory); path !== dirname(path); path = dirname(path)) {
+    const found = await stat(path).catch(() => undefined);
+    if (found === undefined || (found.mode & 0o001) !== 0) continue;
+    throw new CodecellError("usage", `cells cannot reach their packages in ${directory}: ${path} is closed to others`, {
+      hint: `run \`chmod o+x ${path}\`, or choose another state directory`,
+    });
+  }
+}

@@ -33,6 +33,7 @@ export async function announced(
     insideSandbox: runner.insideSandbox,
     probe: (options) => announcing(`checking whether the ${runner.name} runner works …`, () => runner.probe(options)),
     plan: (policy) => runner.plan(policy),
+    ...(runner.python ? { python: runner.python.bind(runner) } : {}),
     start: (spec, options) =>
       announcing(`starting a cell in the ${runner.name} runner …`, () => runner.start(spec, options)),
     [Symbol.asyncDispose]: () => runner[Symbol.asyncDispose](),

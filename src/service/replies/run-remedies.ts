@@ -1,8 +1,8 @@
 import { formatDuration, formatSize } from "../../policy/format-units.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { RunResult } from "../../sessions/runs/run.ts";
-import { packageNeed } from "./package-need.ts";
 import { type PythonFacts, pythonText } from "../tools/policy-facts.ts";
+import { packageNeed } from "./package-need.ts";
 
 /** What is known where a run ended. */
 export interface RunSurroundings {

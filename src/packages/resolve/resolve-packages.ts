@@ -191,7 +191,7 @@ class Resolver {
     const rule = nameRule(name, this.#options.rules);
     if (rule === "allowed") return;
     const why = rule === "denied" ? "kernel.packages.deny forbids it" : "kernel.packages.allow does not name it";
-    throw packageError("denied", `${quotedName(name)} is not installed: ${why} (asked for by ${quotedName(by)})`, {
+    throw packageError("denied", `${quotedName(name)} is not installed: ${why} (asked for by ${by})`, {
       hint: "use another package, or have the policy allow this one",
     });
   }
@@ -230,7 +230,7 @@ function withRequirers(error: unknown, constraints: readonly Constraint[]): unkn
   const [first] = constraints;
   if (!(error instanceof CodecellError) || error.code !== "packages_failed" || !first) return error;
   const { hint, details, cause } = error;
-  return new CodecellError("packages_failed", `${error.message} (asked for by ${quotedName(first.by)})`, {
+  return new CodecellError("packages_failed", `${error.message} (asked for by ${first.by})`, {
     ...{ details, cause },
     ...(hint === undefined ? {} : { hint }),
   });

@@ -12,8 +12,8 @@ import { draftPath, type PackageStore } from "./package-store.ts";
 
 /** Sets of another layout are not used; `codecell packages prune` removes them in time. */
 const layout = "codecell packages 1";
-const markerName = "set.json";
-const treeName = "tree";
+export const markerName = "set.json";
+export const treeName = "tree";
 
 /** The key of a set: the same wheels give the same tree, whoever asked for them. */
 export function setKey(hashes: readonly string[]): string {

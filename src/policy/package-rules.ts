@@ -24,6 +24,7 @@ export type WholePackageRules = z.output<ReturnType<typeof packageSchemas>["sect
 /** An age is often some days, and may be none, unlike the other durations of a policy. */
 const ageUnits: Readonly<Record<string, number>> = { ...durationUnits, d: 24 * 3_600_000 };
 const longestAgeMs = 366 * 24 * 3_600_000;
+const agePattern = /^\d{1,9} ?(?:ms|s|m|h|d)$/;
 const expectedAge = "expected an age such as 7d, 12h or 0s";
 
 /** The schemas of `kernel.packages`, in a policy and in an override. */
@@ -53,8 +54,8 @@ export const packageSchemas = once(() => {
     hashes: z.boolean(),
     minAge: z
       .string(expectedAge)
-      .regex(/^\d{1,9} ?(?:ms|s|m|h|d)$/, expectedAge)
-      .transform((text) => Number.parseInt(text, 10) * (ageUnits[text.replace(/^\d+ ?/, "")] ?? Number.NaN))
+      .regex(agePattern, expectedAge)
+      .transform((text) => parseAge(text) ?? 0)
       .refine((ms) => ms <= longestAgeMs, "at most 366d"),
   } as const;
 
@@ -76,6 +77,12 @@ export const packageSchemas = once(() => {
     .transform(({ minAge, ...rest }) => ({ ...rest, minAgeMs: minAge }));
   return { section, patch };
 });
+
+/** `7d`, `12h` or `0s` in milliseconds. */
+export function parseAge(text: string): number | undefined {
+  if (!agePattern.test(text)) return undefined;
+  return Number.parseInt(text, 10) * (ageUnits[text.replace(/^\d+ ?/, "")] ?? Number.NaN);
+}
 
 /** The rules of an empty policy. */
 export function noPackages(): WholePackageRules {

@@ -73,6 +73,16 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/artifacts-rm.ts")).artifactsRmCommand,
   },
   {
+    name: "packages ls",
+    summary: "List the cached Python packages of `--with` and kernel.packages",
+    load: async () => (await import("./commands/packages-ls.ts")).packagesLsCommand,
+  },
+  {
+    name: "packages prune",
+    summary: "Delete cached Python packages that were not used for a while",
+    load: async () => (await import("./commands/packages-prune.ts")).packagesPruneCommand,
+  },
+  {
     name: "audit tail",
     summary: "Show the latest events of the audit",
     load: async () => (await import("./commands/audit-tail.ts")).auditTailCommand,

@@ -10,6 +10,7 @@ import { hostileTenant } from "./hostile-tenant.js";
 import { http } from "./http.js";
 import { manySessions } from "./many-sessions.js";
 import { mcp } from "./mcp.js";
+import { packages } from "./packages.js";
 import { rlm } from "./rlm.js";
 import { checkpoints, manyLives, pool } from "./sessions.js";
 import { underAttack } from "./under-attack.js";
@@ -27,6 +28,7 @@ const suites = {
   "wasm-start": wasmStart,
   pool,
   "exact-disk": exactDisk,
+  packages,
   checkpoints,
   "many-lives": manyLives,
   "host-calls": hostCalls,

@@ -29,6 +29,6 @@ test.each([
   ["/opt/venv/bin/python", "`/opt/venv/bin/python -m pip install pandas`"],
 ])("the hint names the interpreter %s that lacks it", (executable, install) => {
   expect(missingModuleHint({ executable })("pandas.io")).toBe(
-    `install it: ${install}; or set kernel.python to an interpreter that has it, or remove it from kernel.preload`,
+    `name it in kernel.packages (codecell run --with pandas); or install it: ${install}; or set kernel.python to an interpreter that has it, or remove it from kernel.preload`,
   );
 });

@@ -56,8 +56,13 @@ test("a missing module is answered with what there is and how to add more", () =
   const python = { version: "3.11.2", packages: ["numpy", "pandas"] };
   const [said] = runRemedies(failed("ModuleNotFoundError", "No module named 'torch'"), { policy, python });
   expect(said).toMatch(
-    /here is Python 3\.11\.2 with numpy, pandas; there is no network .*a Python with torch .*kernel\.image/,
+    /here is Python 3\.11\.2 with numpy, pandas; there is no network .*give the sandbox torch .*kernel\.packages.*kernel\.image/,
   );
+});
+
+test("pip that fails inside is answered with who installs packages", () => {
+  const [said] = runRemedies(failed("SyntaxError", "invalid syntax", { stderr: "sh: 1: pip: not found\n" }), { policy });
+  expect(said).toMatch(/cannot be installed from inside: the user names them in the policy \(kernel\.packages\)/);
 });
 
 test("an unknown name in the first run of a session is answered with the other sessions", () => {

@@ -109,7 +109,10 @@ export class IndexRequests implements Disposable {
           },
           ...(isOwn || origins === "own" ? {} : { lookup: guardedLookup(origins.scope) }),
         },
-        resolve,
+        (response) => {
+          sent.on("timeout", () => response.destroy(silence(this.#limits.idleMs)));
+          resolve(response);
+        },
       );
       sent.on("timeout", () => sent.destroy(silence(this.#limits.idleMs)));
       sent.on("error", reject);

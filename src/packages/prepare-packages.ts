@@ -122,13 +122,16 @@ async function fromIndex(
     .filter(({ requirement: { marker } }) => !marker || markerHolds(marker, marks, []))
     .map(({ requirement, from }) => ({ requirement, by: from, because: [] }));
   const chosen = await resolvePackages(roots, { source, target, environment: marks, rules, limits, signal });
-  const packages = await Promise.all(
-    chosen.map(async (candidate): Promise<PreparedPackage> => {
-      const sha256 = await wheels.get(candidate);
-      const { name, version, page, file } = candidate;
-      return { name, version, sha256, index: page.index.shown, wheel: file.name };
-    }),
-  );
+  const downloads = chosen.map(async (candidate): Promise<PreparedPackage> => {
+    const sha256 = await wheels.get(candidate);
+    const { name, version, page, file } = candidate;
+    return { name, version, sha256, index: page.index.shown, wheel: file.name };
+  });
+  const packages = await Promise.all(downloads).catch(async (error: unknown) => {
+    requests[Symbol.dispose]();
+    await Promise.allSettled(downloads); // their drafts are removed when this returns
+    throw error;
+  });
   packages.sort((a, b) => (a.name < b.name ? -1 : 1));
   const key = setKey(packages.map(({ sha256 }) => sha256));
   const directory = (await findSet(store, key)) ?? (await build(store, packages, options));

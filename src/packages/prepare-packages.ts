@@ -2,8 +2,6 @@ import { access } from "node:fs/promises";
 import { CodecellError, messageOf } from "../lib/errors.ts";
 import { diskFailure } from "../lib/files/disk-failure.ts";
 import { type ConfiguredIndexes, configuredIndexes } from "./index/configured-indexes.ts";
-import { readCertificates } from "./index/index-certificates.ts";
-import { IndexRequests } from "./index/index-requests.ts";
 import { packageError } from "./package-error.ts";
 import { defaultLimits, type PackageLimits } from "./package-limits.ts";
 import type { PackageProgress } from "./package-progress.ts";
@@ -14,8 +12,6 @@ import { markerHolds } from "./requirements/marker.ts";
 import { markerEnvironment } from "./requirements/marker-environment.ts";
 import { type ParsedRequest, parseRequests } from "./requirements/parsed-request.ts";
 import { isPinned } from "./requirements/version-range.ts";
-import { IndexSource } from "./resolve/package-source.ts";
-import { resolvePackages } from "./resolve/resolve-packages.ts";
 import type { ResolveRules } from "./resolve-rules.ts";
 import { type LockRecord, lockName, readLock, writeLock } from "./store/lock-records.ts";
 import { buildSet, findSet, setKey } from "./store/package-set.ts";
@@ -106,6 +102,13 @@ async function fromIndex(
   { store, name, parsed, indexes }: IndexWork,
   options: PrepareOptions,
 ): Promise<PreparedPackages> {
+  // Loaded here: a start whose packages are cached needs none of it, and TLS alone takes 10 ms.
+  const [{ readCertificates }, { IndexRequests }, { IndexSource }, { resolvePackages }] = await Promise.all([
+    import("./index/index-certificates.ts"),
+    import("./index/index-requests.ts"),
+    import("./resolve/package-source.ts"),
+    import("./resolve/resolve-packages.ts"),
+  ]);
   const { rules, target, signal, onProgress, environment = process.env } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const nowMs = options.nowMs ?? Date.now();
@@ -122,13 +125,16 @@ async function fromIndex(
     .filter(({ requirement: { marker } }) => !marker || markerHolds(marker, marks, []))
     .map(({ requirement, from }) => ({ requirement, by: from, because: [] }));
   const chosen = await resolvePackages(roots, { source, target, environment: marks, rules, limits, signal });
-  const packages = await Promise.all(
-    chosen.map(async (candidate): Promise<PreparedPackage> => {
-      const sha256 = await wheels.get(candidate);
-      const { name, version, page, file } = candidate;
-      return { name, version, sha256, index: page.index.shown, wheel: file.name };
-    }),
-  );
+  const downloads = chosen.map(async (candidate): Promise<PreparedPackage> => {
+    const sha256 = await wheels.get(candidate);
+    const { name, version, page, file } = candidate;
+    return { name, version, sha256, index: page.index.shown, wheel: file.name };
+  });
+  const packages = await Promise.all(downloads).catch(async (error: unknown) => {
+    requests[Symbol.dispose]();
+    await Promise.allSettled(downloads); // their drafts are removed when this returns
+    throw error;
+  });
   packages.sort((a, b) => (a.name < b.name ? -1 : 1));
   const key = setKey(packages.map(({ sha256 }) => sha256));
   const directory = (await findSet(store, key)) ?? (await build(store, packages, options));

@@ -50,7 +50,8 @@ function unescaped(text: string): string {
 }
 
 function htmlFile(attributes: ReadonlyMap<string, string>, page: URL): IndexFile | undefined {
-  const url = fileUrl(attributes.get("href") ?? "", page);
+  const href = attributes.get("href");
+  const url = href === undefined ? undefined : fileUrl(href, page);
   if (!url) return undefined;
   const hash = /^#sha256=(.*)$/.exec(url.hash)?.[1];
   url.hash = "";

@@ -16,9 +16,10 @@ export function sha256Of(value: unknown): string | undefined {
   return typeof value === "string" && /^[0-9a-fA-F]{64}$/.test(value) ? value.toLowerCase() : undefined;
 }
 
-/** Undefined for what cannot be a file: no address, or credentials in it. */
+/** Undefined for what cannot be a file: not an address of the web, or one with credentials. */
 export function fileUrl(href: string, page: URL): URL | undefined {
   if (href.length > 4096 || !URL.canParse(href, page.href)) return undefined;
   const url = new URL(href, page);
-  return url.username === "" && url.password === "" ? url : undefined;
+  const isWeb = url.protocol === "https:" || url.protocol === "http:";
+  return isWeb && url.username === "" && url.password === "" ? url : undefined;
 }

@@ -37,6 +37,8 @@ export interface IndexRequest {
 }
 
 const mostRedirects = 5;
+const mostTries = 3;
+const interrupted = new Set(["ECONNRESET", "EPIPE"]);
 const missing = new Set([404, 410]);
 const redirects = new Set([301, 302, 303, 307, 308]);
 
@@ -46,6 +48,8 @@ export class IndexRequests implements Disposable {
   readonly #http = new HttpAgent({ keepAlive: true, maxSockets: 8 });
   readonly #limits: PackageLimits;
   readonly #signal: AbortSignal | undefined;
+  readonly #stop = new AbortController();
+  readonly #forward = () => this.#stop.abort(this.#signal?.reason);
 
   constructor(options: { limits: PackageLimits; certificates?: string; signal?: AbortSignal | undefined }) {
     const { certificates } = options;
@@ -55,11 +59,13 @@ export class IndexRequests implements Disposable {
     });
     this.#limits = options.limits;
     this.#signal = options.signal;
+    if (this.#signal?.aborted) this.#forward();
+    this.#signal?.addEventListener("abort", this.#forward, { once: true });
   }
 
   /** Undefined: the index says that there is no such thing. Every other failure is an error. */
   async get<T>(request: IndexRequest, read: (answer: IndexAnswer) => Promise<T>): Promise<T | undefined> {
-    using limit = deadline(request.timeoutMs, this.#signal);
+    using limit = deadline(request.timeoutMs, this.#stop.signal);
     try {
       const answer = await this.#follow(request, limit.signal);
       return answer && (await read(answer));
@@ -68,7 +74,10 @@ export class IndexRequests implements Disposable {
     }
   }
 
+  /** Ends requests that are still under way. */
   [Symbol.dispose](): void {
+    this.#signal?.removeEventListener("abort", this.#forward);
+    this.#stop.abort(new Error("no longer needed"));
     this.#https.destroy();
     this.#http.destroy();
   }
@@ -77,7 +86,7 @@ export class IndexRequests implements Disposable {
     let { url } = request;
     for (let hops = 0; hops <= mostRedirects; hops++) {
       checkOrigin(url, request);
-      const response = await this.#send(url, request, signal);
+      const response = await this.#sendAgain(url, request, signal);
       const status = response.statusCode ?? 0;
       if (status === 200) return answerOf(response, url, request, signal);
       response.destroy();
@@ -88,6 +97,18 @@ export class IndexRequests implements Disposable {
       url = new URL(location, url);
     }
     throw packageError("index", `${shownUrl(request.url)} redirects more than ${mostRedirects} times`);
+  }
+
+  /** A server may close a connection while a request is on its way, above all one that was kept open. */
+  async #sendAgain(url: URL, request: IndexRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#send(url, request, signal);
+      } catch (error) {
+        const { code = "" } = error as NodeJS.ErrnoException;
+        if (signal.aborted || tries === mostTries || !interrupted.has(code)) throw error;
+      }
+    }
   }
 
   #send(url: URL, { index, accept, origins }: IndexRequest, signal: AbortSignal): Promise<IncomingMessage> {
@@ -109,7 +130,10 @@ export class IndexRequests implements Disposable {
           },
           ...(isOwn || origins === "own" ? {} : { lookup: guardedLookup(origins.scope) }),
         },
-        resolve,
+        (response) => {
+          sent.on("timeout", () => response.destroy(silence(this.#limits.idleMs)));
+          resolve(response);
+        },
       );
       sent.on("timeout", () => sent.destroy(silence(this.#limits.idleMs)));
       sent.on("error", reject);

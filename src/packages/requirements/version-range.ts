@@ -70,7 +70,8 @@ function parseClause(text: string): Clause | undefined {
   const explained = explainVersion(version);
   if (!explained) return undefined;
   const isEquality = operator === "==" || operator === "!=";
-  if (isPrefix && (!isEquality || explained.local || explained.is_devrelease)) return undefined;
+  if (isPrefix && (!isEquality || explained.local || explained.is_prerelease || explained.is_postrelease))
+    return undefined;
   if (explained.local && !isEquality) return undefined;
   if (operator === "~=" && explained.release.length < 2) return undefined;
   return { operator, version, isPrefix };
@@ -94,28 +95,25 @@ function clauseContains({ operator, version: wanted, isPrefix }: Clause, version
     case ">=":
       return order >= 0;
     case "~=":
-      return order >= 0 && startsWith(have, { ...want, release: want.release.slice(0, -1), pre: none });
+      return order >= 0 && startsWith(have, { epoch: want.epoch, release: want.release.slice(0, -1) });
     case "<": {
       // `<2.0` does not contain 2.0rc1, unless a pre-release is named
       if (order >= 0) return false;
-      return want.is_prerelease || !have.is_prerelease || !isSameRelease(have, want);
+      const isOfSame = isSameRelease(have, want) && (!want.is_postrelease || (have.is_postrelease && !have.pre));
+      return want.is_prerelease || !have.is_prerelease || !isOfSame;
     }
     case ">": {
       // `>1.7` does not contain 1.7.post1 or 1.7+local
       if (order <= 0) return false;
-      return want.is_postrelease || !have.is_postrelease || !isSameRelease(have, want);
+      const isOfSame = isSameRelease(have, want) && String(have.pre) === String(want.pre);
+      return want.is_postrelease || want.is_devrelease || !have.is_postrelease || !isOfSame;
     }
   }
 }
 
-const none: Pep440Version["pre"] = [];
-
 /** `1` is in `1.0.*`: a missing number is zero. */
-function startsWith(have: Pep440Version, prefix: Pep440Version): boolean {
-  if (have.epoch !== prefix.epoch) return false;
-  if (!prefix.release.every((number, at) => number === (have.release[at] ?? 0))) return false;
-  if (!prefix.pre || prefix.pre.length === 0) return true;
-  return isSameRelease(have, prefix) && String(have.pre) === String(prefix.pre);
+function startsWith(have: Pep440Version, prefix: Pick<Pep440Version, "epoch" | "release">): boolean {
+  return have.epoch === prefix.epoch && prefix.release.every((number, at) => number === (have.release[at] ?? 0));
 }
 
 function isSameRelease(a: Pep440Version, b: Pep440Version): boolean {

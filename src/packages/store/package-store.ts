@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { join } from "node:path";
+import { chmod, mkdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { makeDirectories } from "../../lib/files/make-directories.ts";
 
 /** Where downloaded and unpacked packages are kept. */
@@ -19,13 +20,24 @@ export function packageStore(cacheDir: string): PackageStore {
 /** Creates the directories. Cells of root run under another uid, which must reach its set and nothing else. */
 export async function makePackageStore(cacheDir: string): Promise<PackageStore> {
   const store = packageStore(cacheDir);
-  await makeDirectories(cacheDir, 0o711);
+  await makeReachable(cacheDir);
   await Promise.all([
     makeDirectories(store.wheels, 0o700),
     makeDirectories(store.locks, 0o700),
-    makeDirectories(store.sets, 0o711),
+    makeReachable(store.sets),
   ]);
   return store;
+}
+
+/** Only a new directory gets the mode, whatever the umask is: one that its owner closed stays closed. */
+async function makeReachable(path: string): Promise<void> {
+  await makeDirectories(dirname(path), 0o755);
+  const isNew = await mkdir(path).then(
+    () => true,
+    () => false,
+  );
+  if (isNew) await chmod(path, 0o711);
+  else await makeDirectories(path, 0o711); // throws the reason if there is no directory
 }
 
 const draftMark = ".draft-";

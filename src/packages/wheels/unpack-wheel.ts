@@ -3,8 +3,10 @@ import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { quotedName } from "../../lib/quoted-name.ts";
 import type { PackageLimits } from "../package-limits.ts";
+import { consoleScripts } from "./console-scripts.ts";
 import { refused, WheelArchive, type WheelEntry } from "./wheel-archive.ts";
-import { wheelInfo } from "./wheel-info.ts";
+import { type WheelInfo, wheelInfo } from "./wheel-info.ts";
+import { mostMetadataBytes } from "./wheel-metadata.ts";
 import type { WheelName } from "./wheel-name.ts";
 import { mostRecordBytes, type RecordedHash, recordedHashes } from "./wheel-record.ts";
 
@@ -38,12 +40,20 @@ export async function unpackWheel(
     const parent = dirname(join(options.into, place.path));
     if (!made.has(parent)) await makeParent(parent, wheel.label);
     made.add(parent);
-    await writeEntry(archive, entry, {
-      ...place,
-      into: options.into,
-      hash: hashes.get(entry.path),
-      label: wheel.label,
-    });
+    const { into } = options;
+    await writeEntry(archive, entry, { ...place, into, hash: hashes.get(entry.path), label: wheel.label });
+  }
+  await writeScripts(archive, info, options.into, wheel.label);
+}
+
+async function writeScripts(archive: WheelArchive, info: WheelInfo, into: string, label: string): Promise<void> {
+  const entry = archive.entries.get(`${info.directory}/entry_points.txt`);
+  if (!entry) return;
+  const scripts = consoleScripts(await archive.readText(entry, mostMetadataBytes));
+  if (scripts.length > 0) await makeParent(join(into, "bin"), label);
+  for (const { name, text } of scripts) {
+    const file = await openNew(join(into, "bin", name), 0o555);
+    await file?.writeFile(text).finally(() => file.close());
   }
 }
 

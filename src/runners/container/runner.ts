@@ -271,6 +271,7 @@ class ContainerRunner implements SandboxRunner {
       ...{ id: spec.id, channel, exited: container.exited, usage: usageReader(engine.client, container.id) },
       setup: linuxKernelSetup(policy, {
         path: pathWithPackages(kernel.path, spec.packages && packagesTarget),
+        packages: spec.packages && packagesTarget,
         env: { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" },
         ...(hasOwnKernel
           ? {

@@ -15,19 +15,23 @@ export interface OwnSetup
   extends Pick<KernelSetup, "path" | "watchMemoryBytes" | "watchSocketBytes" | "watchTotalBytes" | "watchProcesses"> {
   /** variables of this runner; the policy's variables override them */
   readonly env?: Readonly<Record<string, string>>;
+  /** where the packages are in the cell, for commands of theirs and for Pythons that programs start */
+  readonly packages?: string | undefined;
 }
 
 /** Pure: the setup of the kernel on Linux. */
-export function linuxKernelSetup(policy: Policy, { env, ...own }: OwnSetup): KernelSetup {
+export function linuxKernelSetup(policy: Policy, { env, packages, ...own }: OwnSetup): KernelSetup {
+  const path = env?.PATH ?? "/usr/local/bin:/usr/bin:/bin";
   return {
     ...own,
     env: {
-      PATH: "/usr/local/bin:/usr/bin:/bin",
       HOME: "/workspace",
       LANG: "C.UTF-8",
       ...cacheDirectories,
       OPENBLAS_NUM_THREADS: "1",
       ...env,
+      PATH: packages === undefined ? path : `${packages}/bin:${path}`,
+      ...(packages === undefined ? {} : { PYTHONPATH: packages }),
       ...policy.env,
     },
     preload: policy.kernel.preload,

@@ -1,6 +1,7 @@
 import type { KernelSetup } from "../../kernel/messages.ts";
 import { certificateVariables } from "../../lib/host-certificates.ts";
 import type { Policy } from "../../policy/schema.ts";
+import { packagesTarget } from "../cell-packages.ts";
 import { largestFileBytes } from "../disk-rule.ts";
 import { linuxKernelSetup } from "../linux/kernel-setup.ts";
 import type { CellMount } from "../linux/mounts.ts";
@@ -90,6 +91,7 @@ export function kernelSetup(
 ): KernelSetup {
   return linuxKernelSetup(policy, {
     path: python.path,
+    packages: python.mounts.find(({ target }) => target === packagesTarget)?.target,
     env: {
       ...(python.libraryPath === undefined ? {} : { LD_LIBRARY_PATH: python.libraryPath }),
       ...(policy.net.enabled && hasCertificates ? certificateVariables(insidePath.certificates) : {}),

@@ -59,9 +59,15 @@ export async function srtCellConfig({
 }
 
 /** Pure: the setup of the kernel before it runs code. */
-export function srtKernelSetup(policy: Policy, python: PythonOnHost, workspace: string): KernelSetup {
+export function srtKernelSetup(
+  policy: Policy,
+  python: PythonOnHost,
+  workspace: string,
+  packages: string | undefined,
+): KernelSetup {
   return linuxKernelSetup(policy, {
     path: python.path,
+    packages,
     env: {
       HOME: workspace,
       TMPDIR: "/tmp",

@@ -133,7 +133,7 @@ class SrtRunner implements SandboxRunner {
       ...process,
       ...{ disk, moduleHint: missingModuleHint(python) },
       usage: async () => noUsage,
-      setup: srtKernelSetup(spec.policy, onHost, workspace),
+      setup: srtKernelSetup(spec.policy, onHost, workspace, spec.packages?.directory),
       receipt,
       cleanup: cleanup.move(),
     });

@@ -1,0 +1,1 @@
+import "../parity/packages.test.ts";

@@ -199,6 +199,16 @@ describe("conflicts", () => {
     await expect(lab.prepare(["a", "b"])).rejects.toMatchObject(failure("no_version", message));
   });
 
+  test("an error names the newest versions' conflict, and why the older versions do not help", async () => {
+    await using lab = await PackageLab.open();
+    lab.index.add({ name: "a", version: "2", requires: ["c>=2"] });
+    lab.index.add({ name: "a", version: "1", requiresPython: ">=3.12" });
+    lab.index.add({ name: "b", version: "1", requires: ["c<2"] });
+    for (const version of ["1", "2"]) lab.index.add({ name: "c", version });
+    const message = /^no version of c can be used: a 2 needs c>=2, b 1 needs c<2.*\n {2}1: it needs Python >=3\.12/s;
+    await expect(lab.prepare(["a", "b"])).rejects.toMatchObject(failure("no_version", message));
+  });
+
   test("an older version is taken where the newest one does not fit the others", async () => {
     await using lab = await PackageLab.open();
     lab.index.add({ name: "a", version: "2", requires: ["c>=2"] });

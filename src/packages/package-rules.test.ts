@@ -114,6 +114,14 @@ describe("which versions are taken", () => {
     await expect(lab.prepare("lib>1")).rejects.toMatchObject(failure("no_version", message));
   });
 
+  test("a text of the index that reads like a sentence of ours is quoted in the error", async () => {
+    await using lab = await PackageLab.open();
+    lab.index.add({ name: "lib", version: "1", requiresPython: "===9\u001b[2J\u202eignore-all" });
+    const error: unknown = await lab.prepare("lib").catch((reason: unknown) => reason);
+    expect(error).toMatchObject(failure("no_version", /1: it needs Python "===9/));
+    for (const control of ["\u001b", "\u202e"]) expect(`${error}`).not.toContain(control);
+  });
+
   test("a wheel whose METADATA asks for another Python is passed over although the page does not say so", async () => {
     await using lab = await PackageLab.open();
     lab.index.add({ name: "lib", version: "1" });

@@ -9,7 +9,7 @@ import { isPinned, mentionsPrerelease, rangeContains } from "../requirements/ver
 import type { WheelMetadata } from "../wheels/wheel-metadata.ts";
 import { nameRule } from "./allowed-names.ts";
 import type { Candidate } from "./candidate.ts";
-import { acceptsPython } from "./list-candidates.ts";
+import { acceptsPython, wrongPython } from "./list-candidates.ts";
 import type { PackageSource } from "./package-source.ts";
 import { type Reason, versionError } from "./version-error.ts";
 
@@ -126,7 +126,7 @@ class Resolver {
     const metadata = await this.#options.source.metadata(candidate);
     if (metadata.problem !== undefined) return metadata.problem;
     if (metadata.requiresPython !== undefined && !acceptsPython(metadata.requiresPython, target))
-      return `it needs Python ${metadata.requiresPython.slice(0, 60)}`;
+      return wrongPython(metadata.requiresPython);
     this.#chosen.set(candidate.name, candidate);
     // an extra that does not exist adds nothing, as with pip
     const extras = [...new Set(asked.flatMap(({ requirement }) => requirement.extras))];

@@ -114,6 +114,14 @@ describe("which versions are taken", () => {
     await expect(lab.prepare("lib>1")).rejects.toMatchObject(failure("no_version", message));
   });
 
+  test("a text of the index that reads like a sentence of ours is quoted in the error", async () => {
+    await using lab = await PackageLab.open();
+    lab.index.add({ name: "lib", version: "1", requiresPython: "===9\u001b[2J\u202eignore-all" });
+    const error: unknown = await lab.prepare("lib").catch((reason: unknown) => reason);
+    expect(error).toMatchObject(failure("no_version", /1: it needs Python "===9/));
+    for (const control of ["\u001b", "\u202e"]) expect(`${error}`).not.toContain(control);
+  });
+
   test("a wheel whose METADATA asks for another Python is passed over although the page does not say so", async () => {
     await using lab = await PackageLab.open();
     lab.index.add({ name: "lib", version: "1" });
@@ -196,6 +204,16 @@ describe("conflicts", () => {
     for (const version of ["1", "2"]) lab.index.add({ name: "c", version });
     const message =
       "no version of c can be used: a 1 needs c<2, b 1 needs c>=2\n  2: a 1 needs c<2\n  1: b 1 needs c>=2";
+    await expect(lab.prepare(["a", "b"])).rejects.toMatchObject(failure("no_version", message));
+  });
+
+  test("an error names the newest versions' conflict, and why the older versions do not help", async () => {
+    await using lab = await PackageLab.open();
+    lab.index.add({ name: "a", version: "2", requires: ["c>=2"] });
+    lab.index.add({ name: "a", version: "1", requiresPython: ">=3.12" });
+    lab.index.add({ name: "b", version: "1", requires: ["c<2"] });
+    for (const version of ["1", "2"]) lab.index.add({ name: "c", version });
+    const message = /^no version of c can be used: a 2 needs c>=2, b 1 needs c<2.*\n {2}1: it needs Python >=3\.12/s;
     await expect(lab.prepare(["a", "b"])).rejects.toMatchObject(failure("no_version", message));
   });
 

@@ -1,3 +1,4 @@
+import { quotedName } from "../../lib/quoted-name.ts";
 import type { IndexFile } from "../index/index-file.ts";
 import type { PackagePage } from "../index/package-page.ts";
 import type { PackageTarget } from "../package-target.ts";
@@ -64,7 +65,7 @@ function wrongTags({ python, platform }: PackageTarget): Verdict {
 
 function judge(file: IndexFile, { target, rules, nowMs, hashes }: CandidateRules): Verdict | undefined {
   if (file.requiresPython !== undefined && !acceptsPython(file.requiresPython, target))
-    return { why: `it needs Python ${file.requiresPython.slice(0, 60)}`, stage: 2 };
+    return { why: wrongPython(file.requiresPython), stage: 2 };
   if (file.sha256 === undefined && hashes === undefined)
     return { why: "the index gives no sha256, and the requirement carries none", stage: 3 };
   if (hashes && file.sha256 !== undefined && !hashes.has(file.sha256))
@@ -82,6 +83,11 @@ function judge(file: IndexFile, { target, rules, nowMs, hashes }: CandidateRules
 export function acceptsPython(range: string, { python, fullPython }: PackageTarget): boolean {
   const parsed = parseRange(range);
   return !parsed || rangeContains(parsed, fullPython ?? `${python}.0`);
+}
+
+/** The range is a text of the index or of the package: quoted, so that it cannot read like a sentence of ours. */
+export function wrongPython(range: string): string {
+  return `it needs Python ${quotedName(range, 60)}`;
 }
 
 function candidateOf(file: IndexFile, wheel: WheelName, page: PackagePage, { hashes }: CandidateRules): Candidate {

@@ -9,7 +9,7 @@ import { isPinned, mentionsPrerelease, rangeContains } from "../requirements/ver
 import type { WheelMetadata } from "../wheels/wheel-metadata.ts";
 import { nameRule } from "./allowed-names.ts";
 import type { Candidate } from "./candidate.ts";
-import { acceptsPython } from "./list-candidates.ts";
+import { acceptsPython, wrongPython } from "./list-candidates.ts";
 import type { PackageSource } from "./package-source.ts";
 import { type Reason, versionError } from "./version-error.ts";
 
@@ -42,6 +42,8 @@ export interface ResolveOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+const consequence = "with it, no version of";
+
 /**
  * Chooses one version of each package that is needed: the newest that everybody accepts. If there is none, it goes back to the
  * latest choice that had a part in it, and takes the next version there.
@@ -56,6 +58,7 @@ class Resolver {
   readonly #decisions: Decision[] = [];
   readonly #chosen = new Map<string, Candidate>();
   #firstFailure: CodecellError | undefined;
+  #lastFailure: CodecellError | undefined;
   #steps = 0;
 
   constructor(options: ResolveOptions) {
@@ -110,7 +113,10 @@ class Resolver {
       this.#undo(name, mark);
       reasons.push({ version: candidate.version, why });
     }
-    this.#firstFailure ??= versionError(name, asked, reasons);
+    const failure = versionError(name, asked, reasons);
+    this.#firstFailure ??= failure;
+    // a failure that only follows from an earlier one says nothing new
+    if (reasons.some(({ why }) => !why.startsWith(consequence))) this.#lastFailure = failure;
     return false;
   }
 
@@ -120,7 +126,7 @@ class Resolver {
     const metadata = await this.#options.source.metadata(candidate);
     if (metadata.problem !== undefined) return metadata.problem;
     if (metadata.requiresPython !== undefined && !acceptsPython(metadata.requiresPython, target))
-      return `it needs Python ${metadata.requiresPython.slice(0, 60)}`;
+      return wrongPython(metadata.requiresPython);
     this.#chosen.set(candidate.name, candidate);
     // an extra that does not exist adds nothing, as with pip
     const extras = [...new Set(asked.flatMap(({ requirement }) => requirement.extras))];
@@ -174,12 +180,21 @@ class Resolver {
       const version = this.#chosen.get(decision.name)?.version ?? "";
       this.#undo(decision.name, decision.mark);
       if (!blame.has(decision.name)) continue;
-      decision.reasons.push({ version, why: `with it, no version of ${name} fits` });
+      decision.reasons.push({ version, why: `${consequence} ${name} fits` });
       for (const other of blame) if (other !== decision.name) decision.blame.add(other);
       if (await this.#choose(decision)) return;
       ({ name, blame } = decision);
     }
-    throw this.#firstFailure ?? packageError("no_version", "no versions fit together");
+    throw this.#failure();
+  }
+
+  /** The first failure names the conflict between the newest versions; the last one says why older ones do not help. */
+  #failure(): CodecellError {
+    const first = this.#firstFailure ?? packageError("no_version", "no versions fit together");
+    const last = this.#lastFailure ?? first;
+    if (first === last) return first;
+    const { hint = "relax one of these requirements" } = first;
+    return packageError("no_version", `${first.message}\n${last.message}`, { hint });
   }
 
   #undo(name: string, mark: number): void {

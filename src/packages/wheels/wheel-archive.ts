@@ -53,7 +53,7 @@ export class WheelArchive implements Disposable {
   }
 
   async readText(entry: WheelEntry, maxBytes: number): Promise<string> {
-    if (entry.bytes > maxBytes) throw refused(this.#label, `${entry.path} has more than ${maxBytes} bytes`);
+    if (entry.bytes > maxBytes) throw refused(this.#label, `${quotedName(entry.path)} has more than ${maxBytes} bytes`);
     const pieces: Buffer[] = [];
     for await (const piece of this.read(entry)) pieces.push(piece);
     return Buffer.concat(pieces).toString("utf8");
@@ -142,5 +142,5 @@ export function refused(label: string, why: string): CodecellError {
 function unusable(error: unknown, label: string): Error {
   if (error instanceof CodecellError) return error;
   const isDisk = (error as NodeJS.ErrnoException).syscall !== undefined;
-  return isDisk ? (error as Error) : refused(label, `it cannot be read: ${messageOf(error)}`);
+  return isDisk ? (error as Error) : refused(label, `it cannot be read: ${quotedName(messageOf(error), 200)}`);
 }

@@ -1,3 +1,4 @@
+import { quotedName } from "../../lib/quoted-name.ts";
 import { refused, type WheelEntry } from "./wheel-archive.ts";
 
 /** The hash that RECORD promises for a file. */
@@ -24,7 +25,7 @@ export function recordedHashes(
     // a signature of RECORD cannot be in it
     if (path === record || path === `${record}.jws` || path === `${record}.p7s`) continue;
     const match = hashPattern.exec(rows.get(path) ?? "");
-    if (!match) throw refused(label, `its RECORD has no hash of ${path}`);
+    if (!match) throw refused(label, `its RECORD has no hash of ${quotedName(path)}`);
     hashes.set(path, { algorithm: match[1] as RecordedHash["algorithm"], digest: match[2] ?? "" });
   }
   return hashes;

@@ -69,7 +69,13 @@ function tight({ cpus, directories }: RunnerKind): AttackedPolicy {
       ...{ "proc.pids": "24", "proc.files": "64", "proc.disk": "8MiB", "proc.output": "64KiB" },
       ...{ "proc.exactDisk": "false" },
       ...{ "proc.background": "false", env: "GREETING", "session.recovery": "auto", "session.limit": "4" },
-      ...{ "session.persist": "false", "session.checkpoints": "2", "session.pool": "0", "kernel.preload": "colorsys" },
+      ...{
+        "session.persist": "false",
+        "session.checkpoints": "2",
+        "session.pool": "0",
+        "kernel.packages": "none",
+        "kernel.preload": "colorsys",
+      },
       ...{ "kernel.python": "best found", "kernel.image": "default", "audit.enabled": "true", "audit.code": "hash" },
       ...{ "audit.durable": "false", "audit.keep": "1MiB", "audit.age": "24h", ...noHostCalls },
       // where there are mounts, the policy with mounts is attacked

@@ -1,5 +1,6 @@
 import { defaultLanguage, languageNames } from "../../../policy/languages.ts";
 import type { Command, CommandContext } from "../command.ts";
+import { plotOptions } from "../plots/plot-options.ts";
 import { policyOptions } from "../policy/policy-options.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { logOptions } from "../shell/log-options.ts";
@@ -21,6 +22,7 @@ const options = {
     help: "Run in a named session, which keeps variables, history and files for the next call.",
   },
   warm: { type: "boolean", help: "Use a cell that a background process keeps ready. Also: CODECELL_WARM=1." },
+  ...plotOptions,
   ...policyOptions,
   ...stateOptions,
   receipt: { type: "boolean", help: "Print to stderr what enforced the most important rules." },
@@ -48,6 +50,8 @@ export const runCommand: Command = {
       "listed on stderr. A session takes one call at a time; another call meanwhile is refused (exit code 75).",
     "With --warm, the first call starts a background process that keeps cells of the same policy ready for the next calls, and " +
       "exits after 5 minutes without one. `codecell warm status` lists these processes, `codecell warm stop` stops them.",
+    "Plots are saved, and the path is printed; kitty, iTerm2 and terminals with sixels also show them. Without --plots, only " +
+      "pictures are saved: with --session beside the session, otherwise below the state directory for the last 20 runs.",
   ],
   examples: [
     ["codecell run script.py", "run a file"],
@@ -57,6 +61,7 @@ export const runCommand: Command = {
     ["codecell run job.sh --timeout 2m --mount ./data:/data", "run bash with a read-only directory at /data"],
     ["codecell run --session work -c 'x = 1'", "keep x for the next call with --session work"],
     ["codecell run --warm -c '1 + 1'", "use a cell that is already running, from the second call on"],
+    ["codecell run plot.py --plots out", "save plots and tables as out/plot-1.png, out/plot-2.html …"],
     ["codecell run --receipt script.py", "also print what enforced the policy"],
     ["codecell run -c '1/0' --json", "print one JSON object, for programs"],
   ],

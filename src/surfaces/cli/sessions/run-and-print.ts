@@ -2,6 +2,7 @@ import type { RunOptions } from "../../../sessions/runs/run-options.ts";
 import type { Session } from "../../../sessions/session.ts";
 import { jsonText } from "../format/json-text.ts";
 import { printRun } from "../format/print-run.ts";
+import type { Plots } from "../plots/plots.ts";
 import { printedExitCode, runExitCode } from "../shell/exit-codes.ts";
 import type { Interruption } from "../shell/interruption.ts";
 import { pipeLimit } from "../shell/pipe-limit.ts";
@@ -21,12 +22,19 @@ export interface PrintFlags {
   readonly "output-limit"?: string | undefined;
 }
 
+/** What a run has around it. */
+export interface RunPlace {
+  readonly terminal: Terminal;
+  readonly interruption: Interruption;
+  readonly plots: Plots;
+}
+
 /** Runs a program in a session that nobody uses afterwards, prints what it prints, and returns the exit code. */
 export async function runAndPrint(
   session: Session,
   { code, how }: Program,
   flags: PrintFlags,
-  { terminal, interruption }: { readonly terminal: Terminal; readonly interruption: Interruption },
+  { terminal, interruption, plots }: RunPlace,
 ): Promise<number> {
   const limit = flags.json || flags["output-limit"] !== undefined ? {} : pipeLimit(session.policy, terminal.stdout);
   const run = session.run(code.text, { ...how, ...limit, isStreamed: !flags.json });
@@ -34,14 +42,15 @@ export async function runAndPrint(
   if (flags.json) {
     const result = await run;
     const { runJson } = await import("./run-json.ts");
-    terminal.stdout.write(jsonText(runJson(result, null)));
-    return interruption.exitCode ?? runExitCode(result);
+    terminal.stdout.write(jsonText(await runJson(result, null, plots)));
+    return interruption.exitCode ?? (runExitCode(result) || plots.exitCode);
   }
   const result = await printRun(run, terminal, {
     showResult: code.from !== "file",
     hasNext: false,
     showReceipt: flags.receipt,
+    plots,
     lostOutput: () => interruption.lostOutput,
   });
-  return interruption.exitCode ?? printedExitCode(result, terminal.stdout);
+  return interruption.exitCode ?? (printedExitCode(result, terminal.stdout) || plots.exitCode);
 }

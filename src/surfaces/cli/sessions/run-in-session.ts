@@ -6,6 +6,8 @@ import { jsonText } from "../format/json-text.ts";
 import { printRun } from "../format/print-run.ts";
 import { safeText } from "../format/safe-text.ts";
 import { styleFor } from "../format/style.ts";
+import { openPlots } from "../plots/open-plots.ts";
+import type { PlotFlags } from "../plots/plot-options.ts";
 import { printedExitCode, runExitCode } from "../shell/exit-codes.ts";
 import { pipeLimit } from "../shell/pipe-limit.ts";
 import type { Code } from "../shell/read-code.ts";
@@ -19,12 +21,13 @@ import { type SessionFlags, withSessions } from "./with-sessions.ts";
 export async function runInSession(
   name: string,
   { code, how }: { readonly code: Code; readonly how: RunOptions },
-  flags: SessionFlags & { readonly json?: boolean | undefined; readonly receipt?: boolean | undefined },
+  flags: SessionFlags & PlotFlags & { readonly json?: boolean | undefined; readonly receipt?: boolean | undefined },
   context: CommandContext,
 ): Promise<number> {
   const { terminal } = context;
   const id = checkSessionId(name);
-  return withSessions(flags, context, async (sessions, interruption) => {
+  await using plots = await openPlots(flags, terminal, id);
+  return await withSessions(flags, context, async (sessions, interruption) => {
     const session = await sessions.session(id);
     await bringBack(session);
     const limit = flags.json || flags["output-limit"] !== undefined ? {} : pipeLimit(session.policy, terminal.stdout);
@@ -36,17 +39,17 @@ export async function runInSession(
       hasNext: true,
       expectedNote,
       showReceipt: flags.receipt,
+      plots,
       lostOutput: () => interruption.lostOutput,
     };
     const result = flags.json ? await run : await printRun(run, terminal, options);
     interruption.watch(undefined);
     const kept = await keepSession(session, result, terminal);
     const runCode = flags.json ? runExitCode(result) : printedExitCode(result, terminal.stdout);
-    const exitCode = runCode || kept.exitCode;
     if (flags.json) {
       const { workspace } = session.record;
       const links = result.artifacts.length === 0 ? undefined : await linksTo({ id, workspace }, flags, terminal);
-      terminal.stdout.write(jsonText({ ...runJson(result, id, links), save: saveJson(id, kept) }));
+      terminal.stdout.write(jsonText({ ...(await runJson(result, id, plots, links)), save: saveJson(id, kept) }));
     } else {
       const style = styleFor(terminal.stderr, terminal.env);
       const hasFiles = sessions.choice.runner.takesWorkspace;
@@ -54,6 +57,6 @@ export async function runInSession(
         terminal.stderr.write(`${style.yellow("codecell:")} ${safeText(remark)}\n`);
       }
     }
-    return exitCode;
+    return runCode || kept.exitCode || plots.exitCode;
   });
 }

@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { messageOf } from "../../../lib/errors.ts";
 import type { Codecell } from "../../../sessions/codecell.ts";
 import type { Session } from "../../../sessions/session.ts";
+import { Plots } from "../plots/plots.ts";
 import { type Program, runAndPrint } from "../sessions/run-and-print.ts";
 import { signalExitCodes } from "../shell/exit-codes.ts";
 import { Interruption } from "../shell/interruption.ts";
@@ -100,7 +101,9 @@ export class HolderConnection {
       if (interruption.exitCode !== undefined) return terminal.end(interruption.exitCode);
       await terminal.take();
       const options = { ...flags, json: request.json, receipt: request.receipt };
-      const exitCode = await runAndPrint(session, programOf(request, terminal), options, { terminal, interruption });
+      await using plots = await Plots.open(request.plots);
+      const place = { terminal, interruption, plots };
+      const exitCode = await runAndPrint(session, programOf(request, terminal), options, place);
       if (request.receipt && !request.json) terminal.stderr.write(heldNote);
       terminal.end(exitCode);
     } catch (error) {

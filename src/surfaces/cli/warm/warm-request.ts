@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { languageNames } from "../../../policy/languages.ts";
+import { imageProtocols } from "../plots/image-protocol.ts";
 
 const output = z.strictObject({ isTTY: z.boolean(), columns: z.int().positive().nullable() });
 
@@ -18,6 +19,12 @@ export const warmRequest = z.discriminatedUnion("ask", [
     json: z.boolean(),
     receipt: z.boolean(),
     hasColor: z.boolean(),
+    /** the caller's directories: both are of the same user */
+    plots: z.strictObject({
+      named: z.strictObject({ path: z.string().startsWith("/"), shown: z.string() }).optional(),
+      stateDir: z.string().startsWith("/"),
+      images: z.enum([...imageProtocols, "none"]),
+    }),
     stdout: output,
     stderr: output,
   }),

@@ -8,10 +8,11 @@ import type { Interruption } from "../shell/interruption.ts";
 import { pipeLimit } from "../shell/pipe-limit.ts";
 import type { Code } from "../shell/read-code.ts";
 import type { Terminal } from "../shell/terminal.ts";
+import { missingHint, printHint, projectIn } from "./run-project.ts";
 
 /** A program of the command line, and how it runs. */
 export interface Program {
-  readonly code: Pick<Code, "text" | "from">;
+  readonly code: Pick<Code, "text" | "from" | "beside" | "name">;
   readonly how: RunOptions;
 }
 
@@ -20,6 +21,7 @@ export interface PrintFlags {
   readonly json?: boolean | undefined;
   readonly receipt?: boolean | undefined;
   readonly "output-limit"?: string | undefined;
+  readonly projectDir?: string | undefined;
 }
 
 /** What a run has around it. */
@@ -37,12 +39,15 @@ export async function runAndPrint(
   { terminal, interruption, plots }: RunPlace,
 ): Promise<number> {
   const limit = flags.json || flags["output-limit"] !== undefined ? {} : pipeLimit(session.policy, terminal.stdout);
-  const run = session.run(code.text, { ...how, ...limit, isStreamed: !flags.json });
+  const project = flags.projectDir === undefined ? {} : await projectIn(session, flags.projectDir, code);
+  const run = session.run(code.text, { ...how, ...limit, ...project, isStreamed: !flags.json });
   interruption.watch(run);
   if (flags.json) {
     const result = await run;
     const { runJson } = await import("./run-json.ts");
-    terminal.stdout.write(jsonText(await runJson(result, null, plots)));
+    terminal.stdout.write(
+      jsonText(await runJson(result, { id: null, plots, hint: await missingHint(result, flags, code) })),
+    );
     return interruption.exitCode ?? (runExitCode(result) || plots.exitCode);
   }
   const result = await printRun(run, terminal, {
@@ -52,5 +57,6 @@ export async function runAndPrint(
     plots,
     lostOutput: () => interruption.lostOutput,
   });
+  printHint(await missingHint(result, flags, code), terminal);
   return interruption.exitCode ?? (printedExitCode(result, terminal.stdout) || plots.exitCode);
 }

@@ -15,6 +15,7 @@ import { bringBack } from "./bring-back.ts";
 import { keepSession } from "./keep-session.ts";
 import { linksTo } from "./links-to.ts";
 import { runJson } from "./run-json.ts";
+import { missingHint, printHint, projectIn } from "./run-project.ts";
 import { type SessionFlags, withSessions } from "./with-sessions.ts";
 
 /** Runs a program in a session on disk: restores the variables of earlier calls, and saves them again. */
@@ -31,7 +32,8 @@ export async function runInSession(
     const session = await sessions.session(id);
     await bringBack(session);
     const limit = flags.json || flags["output-limit"] !== undefined ? {} : pipeLimit(session.policy, terminal.stdout);
-    const run = session.run(code.text, { ...how, ...limit, isStreamed: !flags.json });
+    const project = flags.projectDir === undefined ? {} : await projectIn(session, flags.projectDir, code);
+    const run = session.run(code.text, { ...how, ...limit, ...project, isStreamed: !flags.json });
     interruption.watch(run);
     const expectedNote = session.restored?.note;
     const options = {
@@ -46,11 +48,15 @@ export async function runInSession(
     interruption.watch(undefined);
     const kept = await keepSession(session, result, terminal);
     const runCode = flags.json ? runExitCode(result) : printedExitCode(result, terminal.stdout);
+    const hint = await missingHint(result, flags, code);
     if (flags.json) {
       const { workspace } = session.record;
-      const links = result.artifacts.length === 0 ? undefined : await linksTo({ id, workspace }, flags, terminal);
-      terminal.stdout.write(jsonText({ ...(await runJson(result, id, plots, links)), save: saveJson(id, kept) }));
+      const downloadUrl = result.artifacts.length === 0 ? undefined : await linksTo({ id, workspace }, flags, terminal);
+      terminal.stdout.write(
+        jsonText({ ...(await runJson(result, { id, plots, hint, downloadUrl })), save: saveJson(id, kept) }),
+      );
     } else {
+      printHint(hint, terminal);
       const style = styleFor(terminal.stderr, terminal.env);
       const hasFiles = sessions.choice.runner.takesWorkspace;
       for (const remark of sessionRemarks(id, result, kept, { hasFiles })) {

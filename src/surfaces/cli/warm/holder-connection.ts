@@ -119,12 +119,13 @@ const heldNote =
   `The cell was warm: codecell process ${process.pid} started it before this call, with the same policy and for one ` +
   "program, and enforces the rules of the host.\n";
 
-function programOf({ code, from, language, args, file }: RunRequest, terminal: RemoteTerminal): Program {
+function programOf({ code, from, language, args, file, beside }: RunRequest, terminal: RemoteTerminal): Program {
   const how = {
     language,
     ...(args === undefined ? {} : { args }),
     ...(file === undefined ? {} : { file }),
     ...(terminal.hasPipedStdin ? { stdin: terminal.stdin } : {}),
   };
-  return { code: { text: code, from }, how };
+  const place = { ...(file === undefined ? {} : { name: file }), ...(beside === undefined ? {} : { beside }) };
+  return { code: { text: code, from, ...place }, how };
 }

@@ -60,7 +60,7 @@ export async function runWarm(
 /** Why a warm cell cannot do what these flags ask for. */
 function obstacleOf(flags: WarmFlags, env: Terminal["env"]): string | undefined {
   if (flags.session !== undefined) return "--session has a cell of its own";
-  if (flags.mount !== undefined || flags.workspace !== undefined) {
+  if (flags.mount !== undefined || flags.workspace !== undefined || flags.projectDir !== undefined) {
     return "a cell sees host directories as they were when it started";
   }
   const logs = [flags["log-level"], flags["log-format"], flags["log-file"]].some((flag) => flag !== undefined);
@@ -85,6 +85,7 @@ function requestOf(
     ask: "run",
     ...{ code: code.text, from: code.from, language: code.language, hasStdin: how.stdin !== undefined },
     ...(how.file === undefined ? {} : { file: how.file }),
+    ...(code.beside === undefined ? {} : { beside: code.beside }),
     ...(how.args === undefined ? {} : { args: [...how.args] }),
     ...{ json: flags.json === true, receipt: flags.receipt === true },
     plots: { ...(named ? { named } : {}), stateDir, images },

@@ -14,6 +14,8 @@ export const warmRequest = z.discriminatedUnion("ask", [
     from: z.enum(["file", "stdin", "argument"]),
     language: z.enum(languageNames),
     file: z.string().optional(),
+    /** the directory of the file, to look for what the program misses */
+    beside: z.strictObject({ path: z.string().startsWith("/"), shown: z.string() }).optional(),
     args: z.array(z.string()).optional(),
     hasStdin: z.boolean(),
     json: z.boolean(),

@@ -46,7 +46,8 @@ class Neighbours:
             return ()
         try:
             return sorted(posix.listdir(self.directory))[:MOST_LINKS]
-        except OSError:
+        except OSError as error:  # as root, a cell has another user, who may enter the directory but not list it
+            print("codecell: the project's files cannot be listed: %s" % error.strerror, file=sys.stderr)
             return ()
 
     def leads_to(self, name, target):

@@ -3,6 +3,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -25,8 +26,14 @@ afterEach(() => rmSync(cwd, { recursive: true }));
 
 type Display = readonly [mime: string, data: string | Uint8Array];
 
-async function run(displays: readonly Display[], argv: string[] = [], options: FakeTerminalOptions = {}) {
+interface RunOptions extends FakeTerminalOptions {
+  /** what another program of the same user does while this one runs */
+  readonly meanwhile?: () => void;
+}
+
+async function run(displays: readonly Display[], argv: string[] = [], options: RunOptions = {}) {
   const program: FakeOptions["program"] = (cell) => {
+    options.meanwhile?.();
     for (const [mime, data] of displays) cell.display(mime, Buffer.from(data));
     return {};
   };
@@ -100,6 +107,28 @@ test("run --plots refuses a symbolic link, a file and a name that nothing can be
   expect(await run([png], ["--plots", "/proc/none"])).toMatchObject({ code: 2 });
   expect(readdirSync(join(cwd, "real"))).toEqual([]);
 });
+
+test("a link that appears during the run under the next name is not followed", async () => {
+  writeFileSync(join(cwd, "victim"), "mine");
+  const meanwhile = () => symlinkSync("../victim", join(cwd, "out", "plot-1.png"));
+  await run([png], ["--plots", "out"], { meanwhile });
+  expect(readFileSync(join(cwd, "victim"), "utf8")).toBe("mine");
+  expect(readFileSync(join(cwd, "out", "plot-2.png"))).toEqual(smallPng());
+});
+
+test.skipIf(process.platform !== "linux")(
+  "a directory that is replaced by a link during the run does not redirect what is saved",
+  async () => {
+    mkdirSync(join(cwd, "victim"));
+    const meanwhile = () => {
+      renameSync(join(cwd, "out"), join(cwd, "moved"));
+      symlinkSync("victim", join(cwd, "out"));
+    };
+    await run([png], ["--plots", "out"], { meanwhile });
+    expect(readdirSync(join(cwd, "victim"))).toEqual([]);
+    expect(readdirSync(join(cwd, "moved"))).toEqual(["plot-1.png"]);
+  },
+);
 
 test("a display's type never becomes a part of a file name or of the terminal's control sequences", async () => {
   const types = ["image/../../evil", "image/png\u001b]52;c;eA==\u0007", "text/html\ncodecell: forged"];

@@ -130,6 +130,8 @@ class WasmKernel:
             elif kind == "get":
                 data = self.interpreter.get(header["expression"], header["format"], header["maxBytes"])
                 reply["size"] = self.send_data(header["id"], data)
+            elif kind in ("complete", "inspect"):
+                reply["size"] = self.send_data(header["id"], self.interpreter.look(kind, header))
             elif kind == "set":
                 data = body.to_bytes() if body is not None else b""
                 self.interpreter.set(header["name"], header["format"], data)

@@ -12,6 +12,7 @@ import time
 
 from pyodide.ffi import to_js
 
+from ..prompt import completion  # noqa: F401  part of the memory snapshot, so that the first Tab is fast
 from ..shared.lean_json import dumps, loads
 from . import snapshot, wasm_asyncio
 from .errors import KernelError

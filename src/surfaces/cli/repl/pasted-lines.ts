@@ -30,8 +30,8 @@ function withoutPrompts(lines: readonly string[]): string[] {
   });
 }
 
-/** Removes the indentation of the first line from all lines that have it. */
-function withoutIndentation(lines: readonly string[]): string[] {
+/** Pure: removes the indentation of the first line from all lines that have it. */
+export function withoutIndentation(lines: readonly string[]): string[] {
   const indentation = /^\s*/.exec(lines[0] ?? "")?.[0] ?? "";
   return lines.map((line) => (line.startsWith(indentation) ? line.slice(indentation.length) : line));
 }

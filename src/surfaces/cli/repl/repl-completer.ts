@@ -8,7 +8,7 @@ export type EditorCompletions = [texts: string[], completed: string];
 const indentation = "    ";
 const maxListed = 100;
 /** The prompt must not hang: nothing is offered if the cell takes longer. */
-const patienceMs = 500;
+const patienceMs = 1000;
 
 /** Completes the line up to the cursor. `before`: the lines of the block above it. Never rejects. */
 export async function completeLine(

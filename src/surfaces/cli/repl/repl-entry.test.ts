@@ -5,6 +5,7 @@ test.each([
   [["x = 1"], { kind: "code", language: "python", code: "x = 1" }],
   [["def f():"], { kind: "more" }],
   [["def f():", "  pass", ""], { kind: "code", language: "python", code: "def f():\n  pass\n" }],
+  [["    x = 1"], { kind: "code", language: "python", code: "x = 1" }],
   [["!ls -l"], { kind: "code", language: "bash", code: "ls -l" }],
   [["!echo a \\"], { kind: "more" }],
   [["!echo a \\", "b"], { kind: "code", language: "bash", code: "echo a \\\nb" }],

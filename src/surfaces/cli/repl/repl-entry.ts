@@ -1,5 +1,6 @@
 import { nearest } from "../../../policy/file/suggest.ts";
 import { defaultLanguage, type Language, languageOfPrefix } from "../../../policy/languages.ts";
+import { withoutIndentation } from "./pasted-lines.ts";
 import { needsMoreLines } from "./python-block.ts";
 
 /** A complete entry of the repl. */
@@ -40,7 +41,8 @@ export function readEntry(lines: readonly string[], { atEnd = false, isPasted = 
   const single = lines.length === 1 ? readSingle(first) : undefined;
   if (single !== undefined) return single;
   if (!atEnd && needsMoreLines(lines, isPasted)) return { kind: "more" };
-  return { kind: "code", language: defaultLanguage, code: lines.join("\n") };
+  // A line of a block may be recalled alone. IPython runs it too.
+  return { kind: "code", language: defaultLanguage, code: withoutIndentation(lines).join("\n") };
 }
 
 function readSingle(line: string): ReplEntry | undefined {

@@ -1,5 +1,5 @@
 import { CodecellError } from "../../../lib/errors.ts";
-import type { Language } from "../../../policy/languages.ts";
+import { defaultLanguage, type Language } from "../../../policy/languages.ts";
 import { codecellVersion } from "../../../service/version.ts";
 import type { Codecell } from "../../../sessions/codecell.ts";
 import type { Run, RunResult } from "../../../sessions/runs/run.ts";
@@ -143,7 +143,7 @@ export class Repl {
   /** `x = !command`: the lines that it prints become a list. */
   async #capture(name: string, code: string, language: Language): Promise<void> {
     const { stderr, env } = this.#terminal;
-    const { run } = await this.#start(code, language);
+    const { run } = await this.#start(code, language, { language: defaultLanguage, code: `${name} = !${code}` });
     const result = await this.#ended(run);
     const mark = styleFor(stderr, env).yellow("codecell:");
     stderr.write(safeText(result.stderr));
@@ -163,9 +163,9 @@ export class Repl {
   }
 
   /** The run is wrapped, because an async function that returns a run awaits it. */
-  async #start(code: string, language: Language): Promise<{ readonly run: Run }> {
+  async #start(code: string, language: Language, entry = { language, code }): Promise<{ readonly run: Run }> {
     const session = await this.#open();
-    this.#performed.push({ language, code });
+    this.#performed.push(entry);
     const run = session.run(code, { language });
     this.#running = run;
     return { run };

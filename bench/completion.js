@@ -19,7 +19,16 @@ class Trap:
 trap = Trap()
 rows = {"key%d" % number: number for number in range(5_000)}
 `;
-const asked = ["na", "os.pa", "trap.fi", "rows['key4", "import js", "from unittest import mo", "open('/", "x = 1 if ra"];
+const asked = [
+  "na",
+  "os.pa",
+  "trap.fi",
+  "rows['key4",
+  "import js",
+  "from unittest import mo",
+  "open('/",
+  "x = 1 if ra",
+];
 
 /** How long Tab takes at the prompt of a session: from the request to the answer, the 95th percentile. */
 export async function completion() {

@@ -7,6 +7,7 @@ import { hasTmux, TmuxTerminal } from "./tmux-terminal.ts";
 
 const runners = await availableRunners();
 const title = `codecell repl in a terminal${hasTmux ? "" : " (tmux is not installed: apt install tmux)"}`;
+const fastest = runners.includes("process") ? "process" : "wasm";
 const prompt = /(?:^|\n)>>> ?$/;
 
 describe.skipIf(!hasTmux)(title, () => {
@@ -94,11 +95,13 @@ describe.skipIf(!hasTmux)(title, () => {
       await enter(second, "%history", /%history\nkept = 42\nkept\n>>>/);
       await second.type("%exit", "Enter");
       await second.sees("exit code 0");
+
+      expect(await codecell(["run", ...argv, "-c", "kept"])).toMatchObject({ code: 0, stdout: "42\n" });
     });
   });
 
   test("shows a syntax error where it is, with colours in a terminal that has them", async () => {
-    const terminal = await open(["--runner", "wasm"]);
+    const terminal = await open(["--runner", fastest]);
     await enter(terminal, "x = = 1", / {4}x = = 1\n {8}\^\nSyntaxError: invalid syntax/);
     const coloured = await terminal.screen({ colours: true });
     expect(coloured).toContain("\u001b[32m>>> ");
@@ -106,13 +109,13 @@ describe.skipIf(!hasTmux)(title, () => {
   });
 
   test.each([{ NO_COLOR: "1" }, { TERM: "dumb" }])("shows no colours with %j", async (env) => {
-    const terminal = await open(["--runner", "wasm"], env);
+    const terminal = await open(["--runner", fastest], env);
     await enter(terminal, "1/0", "ZeroDivisionError: division by zero");
     expect(await terminal.screen({ colours: true })).not.toContain("\u001b");
   });
 
   test("keeps the prompt while an object's own code would hang or print escape sequences", async () => {
-    const terminal = await open(["--runner", "wasm"]);
+    const terminal = await open(["--runner", fastest]);
     await terminal.paste(
       [
         "class Trap(dict):",

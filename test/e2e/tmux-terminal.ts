@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 import { launcher, root, stateHome } from "./codecell-process.ts";
 
-const patienceMs = 15_000;
+const patienceMs = 60_000;
 const execute = promisify(execFile);
 
 /** Whether this machine has tmux. */

@@ -142,6 +142,7 @@ class CompletionTest(unittest.TestCase):
         self.assertIn("this", texts("modules", [], "th"))
         self.assertNotIn("this", sys.modules)
         self.assertIn("etree", texts("modules", ["xml"], "e"))
+        self.assertEqual(texts("modules", ["os"], "pa"), ["path"])
         self.assertIn("getcwd", texts("members", ["os"], "getc"))
         self.assertEqual(texts("modules", ["no_such"], ""), [])
         self.assertEqual(texts("modules", [], "codecell_k"), [])

@@ -63,8 +63,13 @@ describe.skipIf(!hasTmux)(title, () => {
 
       await terminal.type("import time; print('running', flush=True); time.sleep(100)", "Enter");
       await terminal.sees(/\nrunning$/);
+      await terminal.paste("if total:\n    print('pasted')\n\n    print('meanwhile')\n");
       await terminal.type("C-c");
-      await terminal.sees(/codecell: the run was interrupted\n>>> ?$/);
+      await terminal.sees(
+        /codecell: the run was interrupted\n>>> if total:\n(?:\.\.\. .*\n|\.\.\.\n)+\.\.\. {5}print\('meanwhile'\)$/,
+      );
+      await terminal.type("Enter");
+      await terminal.sees(/\npasted\nmeanwhile\n>>> ?$/);
       await terminal.type("half a li");
       await terminal.sees(/>>> half a li$/);
       await terminal.type("C-c");

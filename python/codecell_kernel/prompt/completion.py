@@ -101,6 +101,10 @@ def add_modules(matches, _namespace, path):
         package = sys.modules.get(".".join(path), MISSING)
         places = item(own_items(package), "__path__") if package is not MISSING else below(path)
         add_directories(matches, places if type(places) is list else [])
+        start = ".".join(path) + "."
+        for name in keys(sys.modules):  # such as os.path, which is in no directory
+            if type(name) is str and name.startswith(start) and name.count(".") == len(path):
+                matches.add(name[len(start) :], "module")
         return
     for name in (*sys.builtin_module_names, *getattr(sys, "stdlib_module_names", ())):
         matches.add(name, "module")

@@ -43,6 +43,10 @@ export class ReplLines implements Disposable {
   readonly #waiting: { readonly line: string; readonly isPasted: boolean }[] = [];
   /** pasted while code was running */
   readonly #waitingPastes: string[] = [];
+  /** The shell that follows would show the marks of a paste. */
+  readonly #endPaste = () => {
+    if (this.#canDraw) this.#streams?.output.write(bracketedPaste.off);
+  };
   #search: SearchLine | undefined;
   #isFirstLine = true;
   #isPasting = false;
@@ -61,6 +65,9 @@ export class ReplLines implements Disposable {
             this.#resolve ? handlers.complete(line) : Promise.resolve([[], line]),
           )
         : createInterface({ input: terminal.stdin, terminal: false });
+    // Also while code runs: what is pasted then is for the next prompt.
+    if (this.#canDraw) this.#streams?.output.write(bracketedPaste.on);
+    process.on("exit", this.#endPaste);
     this.#reader.on("line", (line) => this.#give({ line, isPasted: this.#isPasting }));
     this.#reader.on("history", (lines) => {
       history.lines = lines;
@@ -80,7 +87,6 @@ export class ReplLines implements Disposable {
       this.#resolve = resolve;
     });
     if (this.#streams) {
-      if (this.#canDraw) this.#streams.output.write(bracketedPaste.on);
       this.#prompt(isFirst);
       for (const text of this.#waitingPastes.splice(0)) this.#paste(text);
     }
@@ -95,6 +101,8 @@ export class ReplLines implements Disposable {
   [Symbol.dispose](): void {
     this.#reader.close();
     this.#input?.[Symbol.dispose]();
+    process.off("exit", this.#endPaste);
+    this.#endPaste();
   }
 
   /** Returns the keys that are for the editor. */
@@ -167,7 +175,6 @@ export class ReplLines implements Disposable {
   #answer(answer: ReplLine): void {
     const resolve = this.#resolve;
     this.#resolve = undefined;
-    if (resolve && this.#canDraw) this.#streams?.output.write(bracketedPaste.off);
     resolve?.(answer);
   }
 }

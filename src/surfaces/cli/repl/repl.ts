@@ -196,9 +196,9 @@ export class Repl {
     if (name !== undefined) await bringBack(session);
     this.#session = session;
     if (before) {
-      const left =
-        name === undefined ? "its variables are lost; this is a new session" : "it was restored from its last save";
-      this.#terminal.stderr.write(`codecell: the session was closed, and ${left}\n`);
+      const lost = "the session was closed and its variables are lost; this is a new session";
+      const restored = "the session was closed; its variables are as they were at the last save";
+      this.#terminal.stderr.write(`codecell: ${name === undefined ? lost : restored}\n`);
     }
     return session;
   }

@@ -1,5 +1,7 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { launcher, root, stateHome } from "./codecell-process.ts";
 
@@ -18,6 +20,7 @@ export const hasTmux = (() => {
 
 /** A `codecell` command in a real terminal, as a person sees it and types. */
 export class TmuxTerminal implements AsyncDisposable {
+  /** path of the server's socket */
   readonly #server: string;
   readonly #client: ChildProcess;
   #changed: () => void = () => {};
@@ -25,13 +28,13 @@ export class TmuxTerminal implements AsyncDisposable {
   private constructor(server: string) {
     this.#server = server;
     // In control mode, tmux prints a line for everything that the program writes.
-    this.#client = spawn("tmux", ["-L", server, "-C", "attach"], { stdio: ["pipe", "pipe", "ignore"] });
+    this.#client = spawn("tmux", ["-S", server, "-C", "attach"], { stdio: ["pipe", "pipe", "ignore"] });
     this.#client.stdout?.on("data", () => this.#changed());
     this.#client.on("close", () => this.#changed());
   }
 
   static async start(argv: readonly string[], env: Record<string, string> = {}): Promise<TmuxTerminal> {
-    const server = `codecell-${process.pid}-${randomBytes(4).toString("hex")}`;
+    const server = join(await mkdtemp(join(tmpdir(), "codecell-tmux-")), "socket");
     const size = ["-x", "100", "-y", "60"];
     const variables = Object.entries({ XDG_STATE_HOME: stateHome, ...env }).map(([name, value]) => `${name}=${value}`);
     const words = ["env", ...variables, process.execPath, launcher, ...argv].map((word) => `'${word}'`).join(" ");
@@ -48,7 +51,7 @@ export class TmuxTerminal implements AsyncDisposable {
 
   /** Pastes as a terminal does: with the marks of bracketed paste, if the program has asked for them. */
   async paste(text: string): Promise<void> {
-    const loading = execute("tmux", ["-L", this.#server, "load-buffer", "-"]);
+    const loading = execute("tmux", ["-S", this.#server, "load-buffer", "-"]);
     loading.child.stdin?.end(text);
     await loading;
     await tmux(this.#server, "paste-buffer", "-p", "-d");
@@ -84,9 +87,10 @@ export class TmuxTerminal implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await tmux(this.#server, "kill-server").catch(() => {});
     this.#client.kill();
+    await rm(dirname(this.#server), { recursive: true }); // tmux leaves its socket behind
   }
 }
 
 async function tmux(server: string, ...argv: string[]): Promise<string> {
-  return (await execute("tmux", ["-L", server, ...argv])).stdout;
+  return (await execute("tmux", ["-S", server, ...argv])).stdout;
 }

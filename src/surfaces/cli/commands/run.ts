@@ -1,7 +1,9 @@
 import { defaultLanguage, languageNames } from "../../../policy/languages.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { hasPackageFlags, packageOptions } from "../packages/package-options.ts";
+import { plotOptions } from "../plots/plot-options.ts";
 import { policyOptions } from "../policy/policy-options.ts";
+import { projectDirectory, projectOptions } from "../project/project.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { logOptions } from "../shell/log-options.ts";
 import { fileAndArguments, programOptions } from "../shell/program-options.ts";
@@ -23,6 +25,8 @@ const options = {
   },
   warm: { type: "boolean", help: "Use a cell that a background process keeps ready. Also: CODECELL_WARM=1." },
   ...packageOptions,
+  ...projectOptions,
+  ...plotOptions,
   ...policyOptions,
   ...stateOptions,
   receipt: { type: "boolean", help: "Print to stderr what enforced the most important rules." },
@@ -52,6 +56,10 @@ export const runCommand: Command = {
       "downloaded and checked by the host, cached, and read-only at /deps. The policy's rules about packages apply.",
     "With --warm, the first call starts a background process that keeps cells of the same policy ready for the next calls, and " +
       "exits after 5 minutes without one. `codecell warm status` lists these processes, `codecell warm stop` stops them.",
+    "A program sees no file of the host. With --project DIR it can import and open what is in DIR by relative names, read-only; " +
+      "new files are written to the workspace. --runner wasm copies DIR into memory: up to 1000 files and 32 MiB.",
+    "Plots are saved, and the path is printed; kitty, iTerm2 and terminals with sixels also show them. Without --plots, only " +
+      "pictures are saved: with --session beside the session, otherwise below the state directory for the last 20 runs.",
   ],
   examples: [
     ["codecell run script.py", "run a file"],
@@ -63,6 +71,8 @@ export const runCommand: Command = {
     ["codecell run --requirements requirements.txt main.py", "with the packages of a file"],
     ["codecell run --session work -c 'x = 1'", "keep x for the next call with --session work"],
     ["codecell run --warm -c '1 + 1'", "use a cell that is already running, from the second call on"],
+    ["codecell run script.py --project .", 'let it `import helper` and open("data.csv") from this directory'],
+    ["codecell run plot.py --plots out", "save plots and tables as out/plot-1.png, out/plot-2.html …"],
     ["codecell run --receipt script.py", "also print what enforced the policy"],
     ["codecell run -c '1/0' --json", "print one JSON object, for programs"],
   ],
@@ -71,14 +81,15 @@ export const runCommand: Command = {
 
 async function runProgram(argv: readonly string[], context: CommandContext): Promise<number> {
   const { terminal } = context;
-  const { values: typed, positionals, afterDashes } = parseArguments("run", argv, options, Number.POSITIVE_INFINITY);
+  const parsed = parseArguments("run", argv, options, Number.POSITIVE_INFINITY);
+  const { values: typed, positionals, afterDashes } = parsed;
   const { file, args } = fileAndArguments(positionals, afterDashes, typed.code !== undefined);
   const code = await readCode(file, typed, terminal);
   const asksForPackages = hasPackageFlags(typed) || (code.from === "file" && code.text.includes("# /// script"));
   const packages = asksForPackages
     ? await (await import("../packages/requested-packages.ts")).requestedPackages(typed, terminal, code)
     : undefined;
-  const values = { ...typed, packages };
+  const values = { ...typed, packages, projectDir: projectDirectory(typed.project, terminal) };
   const program = { code, how: programOptions(code, args, terminal) };
   const warm = values.warm || terminal.env.CODECELL_WARM === "1";
   const attempt = warm ? await (await import("../warm/run-warm.ts")).runWarm(program, values, terminal) : undefined;

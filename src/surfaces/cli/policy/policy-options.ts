@@ -39,4 +39,6 @@ export interface PolicyFlags {
   readonly workspace?: string | undefined;
   /** what `--with`, `--requirements` and the header of a script ask for */
   readonly packages?: RequestedPackages | undefined;
+  /** the directory of `run --project`, as an absolute path */
+  readonly projectDir?: string | undefined;
 }

@@ -1,4 +1,3 @@
-import { type PackageNeed, packageNeed } from "../../../service/replies/package-need.ts";
 import type { RunResult } from "../../../sessions/runs/run.ts";
 import type { RunStatus } from "../sessions/session-types.ts";
 import { formatBytes } from "./format-bytes.ts";
@@ -30,21 +29,8 @@ export function resultRemarks(
       result.state === "lost" ? "the session's variables are lost" : "the session was restored to an earlier state",
     );
   }
-  const need = packageNeed(result);
-  if (need) remarks.push(packageText(need));
   if (result.truncated) remarks.push(truncationText(result));
   return remarks;
-}
-
-function packageText(need: PackageNeed): string {
-  if (need.kind === "pip") {
-    return (
-      "packages cannot be installed from inside a cell: start it with --with NAME or --requirements FILE, " +
-      "or name them in the policy (kernel.packages)"
-    );
-  }
-  const { module, packageName } = need;
-  return `no module ${module} in this cell: add --with ${packageName}, or name it in the policy (kernel.packages)`;
 }
 
 function truncationText({ stdoutBytes, stderrBytes, leftOutBytes }: RunResult): string {

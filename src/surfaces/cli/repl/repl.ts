@@ -9,8 +9,10 @@ import { variablesText } from "../format/format-variables.ts";
 import { printRun } from "../format/print-run.ts";
 import { safeText } from "../format/safe-text.ts";
 import { type Style, styleFor } from "../format/style.ts";
+import { packageHint } from "../packages/package-hint.ts";
 import type { Plots } from "../plots/plots.ts";
 import { bringBack } from "../sessions/bring-back.ts";
+import { printHint } from "../sessions/run-project.ts";
 import { signalExitCodes } from "../shell/exit-codes.ts";
 import { failureText } from "../shell/report-failure.ts";
 import type { Terminal } from "../shell/terminal.ts";
@@ -140,9 +142,10 @@ export class Repl {
     );
     const expectedNote = this.#session?.restored?.note;
     const terminal = withStderr(this.#terminal, this.#stderr);
-    await this.#ended(
+    const result = await this.#ended(
       printRun(run, terminal, { showResult: true, hasNext: true, plots: this.#options.plots, expectedNote }),
     );
+    printHint(packageHint(result), this.#terminal);
   }
 
   /** `x = !command`: the lines that it prints become a list. */

@@ -3,6 +3,7 @@ import type { RunOptions } from "../../../sessions/runs/run-options.ts";
 import type { Session } from "../../../sessions/session.ts";
 import { safeText } from "../format/safe-text.ts";
 import { styleFor } from "../format/style.ts";
+import { packageHint } from "../packages/package-hint.ts";
 import type { Code } from "../shell/read-code.ts";
 import type { Terminal } from "../shell/terminal.ts";
 
@@ -11,14 +12,18 @@ export async function projectIn(session: Session, directory: string, code: Pick<
   return (await import("../project/project.ts")).neighboursIn(session, directory, code);
 }
 
-/** A hint at `--project` for a program that failed because it cannot see the files beside it. */
+/** A hint for a program that failed because something is missing: at `--project` for a file beside it, else at `--with`. */
 export async function missingHint(
-  { error }: Pick<RunResult, "error">,
+  result: RunResult,
   { projectDir }: { readonly projectDir?: string | undefined },
   code: Pick<Code, "beside" | "name">,
 ): Promise<string | undefined> {
-  if (projectDir !== undefined || !/^(?:ModuleNotFound|FileNotFound)Error$/.test(error?.name ?? "")) return undefined;
-  return (await import("../project/neighbour-hint.ts")).neighbourHint(error, code);
+  if (result.status !== "error") return undefined;
+  const { error } = result;
+  const mayBeBeside = projectDir === undefined && /^(?:ModuleNotFound|FileNotFound)Error$/.test(error?.name ?? "");
+  const beside = mayBeBeside && (await (await import("../project/neighbour-hint.ts")).neighbourHint(error, code));
+  // The attack: an index has a package with the name of the user's own module.
+  return beside || packageHint(result);
 }
 
 export function printHint(hint: string | undefined, { stderr, env }: Terminal): void {

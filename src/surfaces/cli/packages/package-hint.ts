@@ -1,0 +1,16 @@
+import { packageNeed } from "../../../service/replies/package-need.ts";
+import type { RunResult } from "../../../sessions/runs/run.ts";
+
+/** How to get what a failed run wanted of a package index. */
+export function packageHint(result: RunResult): string | undefined {
+  const need = packageNeed(result);
+  if (need === undefined) return undefined;
+  if (need.kind === "pip") {
+    return (
+      "packages cannot be installed from inside a cell: start it with --with NAME or --requirements FILE, " +
+      "or name them in the policy (kernel.packages)"
+    );
+  }
+  const { module, packageName } = need;
+  return `no module ${module} in this cell: add --with ${packageName}, or name it in the policy (kernel.packages)`;
+}

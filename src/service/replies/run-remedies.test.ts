@@ -61,7 +61,9 @@ test("a missing module is answered with what there is and how to add more", () =
 });
 
 test("pip that fails inside is answered with who installs packages", () => {
-  const [said] = runRemedies(failed("SyntaxError", "invalid syntax", { stderr: "sh: 1: pip: not found\n" }), { policy });
+  const [said] = runRemedies(failed("SyntaxError", "invalid syntax", { stderr: "sh: 1: pip: not found\n" }), {
+    policy,
+  });
   expect(said).toMatch(/cannot be installed from inside: the user names them in the policy \(kernel\.packages\)/);
 });
 

@@ -9,6 +9,8 @@ export interface CommandContext {
   readonly terminal: Terminal;
   /** the process exits after the command, so settings of the whole process may change; tests share theirs */
   readonly ownsProcess?: boolean;
+  /** name of the command, which `codecell ps` shows for the sessions that it holds */
+  readonly command?: string;
   /** Creates every runner, or those for a use. This starts nothing; the caller disposes them. */
   runners(logger: Logger, use?: RunnersUse): Runner[] | Promise<Runner[]>;
 }

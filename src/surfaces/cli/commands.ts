@@ -33,6 +33,16 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/repl.ts")).replCommand,
   },
   {
+    name: "ps",
+    summary: "List the sessions that are live on this machine, and the processes that hold them",
+    load: async () => (await import("./commands/ps.ts")).psCommand,
+  },
+  {
+    name: "logs",
+    summary: "Show what ran in a session: code, output and how each run ended",
+    load: async () => (await import("./commands/logs.ts")).logsCommand,
+  },
+  {
     name: "sessions ls",
     summary: "List saved and live sessions, most recently used first",
     load: async () => (await import("./commands/sessions-ls.ts")).sessionsLsCommand,

@@ -23,7 +23,7 @@ export interface CommandRules {
 /** Opens a codecell under the policy from the flags; with `verbose`, prints the policy and the runner. */
 export async function openForCommand(
   flags: PolicyFlags & StateFlags,
-  { terminal, runners }: CommandContext,
+  { terminal, runners, command = "run" }: CommandContext,
   logger: CommandLogger,
   { persist, isForOneCell = false, llm, usesModels = false }: CommandRules,
 ): Promise<Codecell> {
@@ -37,6 +37,7 @@ export async function openForCommand(
     runners: await runners(logger, { named: policy.isolation.runner, isForOneCell }),
     stateDir: stateDirOf(flags, terminal),
     hostCalls: { models: usesModels },
+    heldBy: command,
     filesStayInCell: !persist, // they end with the command
     logger: logger.background, // commands themselves report what could not be saved
   });

@@ -153,6 +153,26 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/setup-claude-code.ts")).setupClaudeCodeCommand,
   },
   {
+    name: "setup cursor",
+    summary: "Add the MCP server to Cursor",
+    load: async () => (await import("./commands/setup-client.ts")).setupCursorCommand,
+  },
+  {
+    name: "setup vscode",
+    summary: "Add the MCP server to VS Code",
+    load: async () => (await import("./commands/setup-client.ts")).setupVscodeCommand,
+  },
+  {
+    name: "setup claude-desktop",
+    summary: "Add the MCP server to Claude Desktop",
+    load: async () => (await import("./commands/setup-client.ts")).setupClaudeDesktopCommand,
+  },
+  {
+    name: "setup codex",
+    summary: "Add the MCP server to Codex",
+    load: async () => (await import("./commands/setup-client.ts")).setupCodexCommand,
+  },
+  {
     name: "doctor",
     summary: "Show which runners are available, and how to fix the others",
     load: async () => (await import("./commands/doctor.ts")).doctorCommand,

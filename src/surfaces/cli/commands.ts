@@ -1,9 +1,4 @@
-import type { Command } from "./command.ts";
-
-/** A command that is not loaded yet. Its name and summary are here too, so that the overview loads no command. */
-export interface CommandEntry extends Pick<Command, "name" | "summary"> {
-  load(): Promise<Command>;
-}
+import type { CommandEntry } from "./command.ts";
 
 /** Every command, in the order of the help. */
 export const commands: readonly CommandEntry[] = [
@@ -221,6 +216,11 @@ export const commands: readonly CommandEntry[] = [
     name: "policy schema",
     summary: "Print the JSON Schema for policy files, for editors",
     load: async () => (await import("./commands/policy-schema.ts")).policySchemaCommand,
+  },
+  {
+    name: "completion",
+    summary: "Print a script that completes commands, options and names in your shell",
+    load: async () => (await import("./commands/completion.ts")).completionCommand,
   },
   {
     name: "schema",

@@ -1,8 +1,8 @@
 import type { Logger } from "../../lib/log/logger.ts";
 import { codecellVersion } from "../../service/version.ts";
 import type { RunnersUse } from "../../sessions/built-in-runners.ts";
-import type { Command, CommandContext } from "./command.ts";
-import { type CommandEntry, commands } from "./commands.ts";
+import type { Command, CommandContext, CommandEntry } from "./command.ts";
+import { commands } from "./commands.ts";
 import { commandHelp, overviewHelp } from "./format/help.ts";
 import { processTerminal } from "./shell/process-terminal.ts";
 
@@ -55,7 +55,7 @@ async function dispatch(argv: readonly string[], context: CommandContext): Promi
 }
 
 async function perform(command: Command, args: readonly string[], context: CommandContext): Promise<number> {
-  if (!asksForHelp(args, command)) return command.run(args, { ...context, command: command.name });
+  if (!asksForHelp(args, command)) return command.run(args, { ...context, command: command.name, commands });
   context.terminal.stdout.write(commandHelp(command));
   return 0;
 }

@@ -24,7 +24,7 @@ const options = {
 export const policyInitCommand: Command = {
   name: "policy init",
   summary: "Write a commented sandbox.policy.yaml into the current directory",
-  usage: "codecell policy init [PRESET] [--all] [--force] [--json]",
+  usage: `codecell policy init [${presetNames.join("|")}] [--all] [--force] [--json]`,
   options,
   examples: [
     ["codecell policy init", "a short file with an example for each section"],

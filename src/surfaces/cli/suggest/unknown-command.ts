@@ -1,6 +1,6 @@
 import { CodecellError } from "../../../lib/errors.ts";
 import { nearest } from "../../../policy/file/suggest.ts";
-import type { CommandEntry } from "../commands.ts";
+import type { CommandEntry } from "../command.ts";
 import { familiarCommand } from "./familiar-commands.ts";
 
 const programs = /\.(py|sh|bash|js|mjs|ts|r|ipynb)$/i;

@@ -1,7 +1,6 @@
 import { CodecellError } from "../../../lib/errors.ts";
 import type { Command, CommandContext, CommandEntry } from "../command.ts";
 import { type Shell, shellScripts, shells } from "../completion/shell-scripts.ts";
-import { jsonText } from "../format/json-text.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 
 const options = {
@@ -42,12 +41,15 @@ async function completeForShell(
   isJson: boolean,
   terminal: CommandContext["terminal"],
 ): Promise<number> {
+  const { completableCommands } = await import("../completion/command-list.ts");
   const { completeWords } = await import("../completion/complete-words.ts");
   const { localNames } = await import("../completion/local-names.ts");
   // Somebody is typing: whatever fails, the shell shows no error and no word.
-  const found = await completeWords(words, commands, localNames(terminal)).catch(() => undefined);
+  const found = await completeWords(words, await completableCommands(commands), localNames(terminal)).catch(
+    () => undefined,
+  );
   const { kind, candidates } = found ?? { kind: "words", candidates: [] };
-  if (isJson) terminal.stdout.write(jsonText({ kind, candidates }));
+  if (isJson) terminal.stdout.write((await import("../format/json-text.ts")).jsonText({ kind, candidates }));
   else
     terminal.stdout.write([kind, ...candidates.map(({ value, description }) => `${value}\t${description}`)].join("\n"));
   if (!isJson) terminal.stdout.write("\n");

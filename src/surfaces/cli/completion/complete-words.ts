@@ -1,6 +1,5 @@
-import { isolationLevels, levelsWithoutRunner } from "../../../policy/isolation.ts";
-import type { Command, CommandEntry } from "../command.ts";
 import type { OptionSpec } from "../shell/arguments.ts";
+import type { CompletableCommand, CompletableEntry } from "./command-list.ts";
 import { type OperandKind, operandsOf } from "./operands-of.ts";
 
 export interface Candidate {
@@ -21,7 +20,6 @@ export interface LocalNames {
   artifacts(session: string, stateDir: string | undefined): Promise<readonly string[]>;
 }
 
-const runners = ["auto", ...isolationLevels.filter((level) => !levelsWithoutRunner.includes(level))];
 const nothing: Completion = { kind: "words", candidates: [] };
 const alternatives = /^[a-z0-9][a-z0-9-]*(?:\|[a-z0-9][a-z0-9-]*)+$/;
 
@@ -31,7 +29,7 @@ const alternatives = /^[a-z0-9][a-z0-9-]*(?:\|[a-z0-9][a-z0-9-]*)+$/;
  */
 export async function completeWords(
   words: readonly string[],
-  commands: readonly CommandEntry[],
+  commands: readonly CompletableEntry[],
   names: LocalNames,
 ): Promise<Completion> {
   const current = words.at(-1) ?? "";
@@ -45,7 +43,7 @@ export async function completeWords(
   return completeArguments(command, path.slice(entry.name.split(" ").length), current, names);
 }
 
-function commandOf(path: readonly string[], commands: readonly CommandEntry[]): CommandEntry | undefined {
+function commandOf(path: readonly string[], commands: readonly CompletableEntry[]): CompletableEntry | undefined {
   return [2, 1]
     .filter((length) => path.length >= length)
     .map((length) => commands.find(({ name }) => name === path.slice(0, length).join(" ")))
@@ -53,7 +51,7 @@ function commandOf(path: readonly string[], commands: readonly CommandEntry[]): 
 }
 
 /** The next word of a command's name. */
-function commandWords(path: readonly string[], commands: readonly CommandEntry[], isHelp: boolean): Candidate[] {
+function commandWords(path: readonly string[], commands: readonly CompletableEntry[], isHelp: boolean): Candidate[] {
   if (path.length > 1) return [];
   const [group] = path;
   if (group !== undefined) {
@@ -77,7 +75,7 @@ function commandWords(path: readonly string[], commands: readonly CommandEntry[]
 }
 
 async function completeArguments(
-  command: Command,
+  command: CompletableCommand,
   args: readonly string[],
   current: string,
   names: LocalNames,
@@ -116,7 +114,7 @@ interface Typed {
 }
 
 /** What the words before the current one say, as far as they can be understood. */
-function readTyped(command: Command, args: readonly string[]): Typed {
+function readTyped(command: CompletableCommand, args: readonly string[]): Typed {
   const operands: string[] = [];
   const used = new Set<string>();
   const values = new Map<string, string>();
@@ -148,11 +146,11 @@ function readTyped(command: Command, args: readonly string[]): Typed {
   };
 }
 
-function specOf({ options }: Command, name: string): OptionSpec | undefined {
+function specOf({ options }: CompletableCommand, name: string): OptionSpec | undefined {
   return Object.hasOwn(options, name) ? options[name] : undefined;
 }
 
-function optionWords({ options }: Command, used: ReadonlySet<string>): Candidate[] {
+function optionWords({ options }: CompletableCommand, used: ReadonlySet<string>): Candidate[] {
   return Object.entries(options)
     .filter(([name, { multiple }]) => multiple === true || !used.has(name))
     .map(([name, { help }]) => ({ value: `--${name}`, description: help }));
@@ -165,10 +163,15 @@ async function valueWords(
   stateDir: string | undefined,
 ): Promise<Completion> {
   if (name === "session") return wordsOf(plain(await names.sessions(stateDir), "session"), current);
-  if (name === "runner") return wordsOf(plain(runners, "runner"), current);
+  if (name === "runner") return wordsOf(plain(await runnerNames(), "runner"), current);
   if (alternatives.test(value)) return wordsOf(plain(value.split("|"), ""), current);
   if (value === "DIR") return { kind: "dirs", candidates: [] };
   return /FILE|SRC/.test(value) ? { kind: "files", candidates: [] } : nothing;
+}
+
+async function runnerNames(): Promise<string[]> {
+  const { isolationLevels, levelsWithoutRunner } = await import("../../../policy/isolation.ts"); // loads more than it needs
+  return ["auto", ...isolationLevels.filter((level) => !levelsWithoutRunner.includes(level))];
 }
 
 async function operandWords(

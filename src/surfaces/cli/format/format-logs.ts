@@ -1,7 +1,7 @@
 import { printable } from "../../../policy/file/problem.ts";
 import { encodeTime } from "../../../service/wire/timestamp.ts";
 import type { LoggedRun } from "../logs/logged-run.ts";
-import { outputsText } from "../logs/outputs-text.ts";
+import { outputsJson, outputsText } from "../logs/outputs-text.ts";
 import { formatBytes } from "./format-bytes.ts";
 import { safeText } from "./safe-text.ts";
 import type { Style } from "./style.ts";
@@ -51,7 +51,7 @@ export function runJson({ session, run, language, startedMs, code, isCodeCut, en
     ...{ ended_at: end ? encodeTime(end.endedMs) : null, status: end?.status ?? null },
     ...{ duration_ms: end ? Math.round(end.durationMs) : null, error: end?.error ?? null },
     ...{ exit_code: end?.exitCode ?? null, printed_bytes: end?.printedBytes ?? null },
-    ...{ code: code ?? null, code_truncated: isCodeCut === true, outputs: outputs ?? null },
+    ...{ code: code ?? null, code_truncated: isCodeCut === true, outputs: outputsJson(outputs) },
   };
 }
 

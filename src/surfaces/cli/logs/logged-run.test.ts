@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { AuditEntry } from "../../../service/audit/audit-files.ts";
 import { RunCollector, withHistory } from "./logged-run.ts";
-import { outputsText } from "./outputs-text.ts";
+import { outputsJson, outputsText } from "./outputs-text.ts";
 
 let seq = 0;
 const at = (second: number) => new Date(second * 1000).toISOString();
@@ -69,17 +69,28 @@ test("the history of a session that was created again does not mix with the runs
 });
 
 test("the outputs of a run are shown in their order, and unknown shapes are left out", () => {
-  const outputs = [
-    { output_type: "stream", text: ["a\n", "b\n"] },
-    { output_type: "execute_result", data: { "text/plain": "42" } },
-    { output_type: "display_data", data: { "image/png": "iVBOR" } },
-    { output_type: "error", ename: "ValueError", evalue: "no", traceback: ["Traceback", "ValueError: no"] },
-    { output_type: "error", ename: "KeyError", evalue: "k" },
-    { output_type: "new" },
+  const events = [
+    { type: "stdout", text: "a\n" },
+    { type: "display", display: 1, mime: "text/plain", data: Buffer.from("x") },
+    { type: "display", display: 1, mime: "image/png", data: Buffer.from("png") },
+    { type: "stderr", text: "no line break" },
+    { type: "new", text: "x" },
+    { type: "stdout", text: 7 },
     null,
-    7,
   ];
-  expect(outputsText(outputs)).toBe("a\nb\n42\n[image/png]\nTraceback\nValueError: no\nKeyError: k\n");
-  expect(outputsText(undefined)).toBe("");
-  expect(outputsText({ stdout: "x" })).toBe("");
+  const outputs = { events, value: "42", error: { traceback: "Traceback\nValueError: no\n" }, leftOutBytes: 9 };
+  expect(outputsText(outputs)).toBe(
+    "a\n[text/plain, 1 bytes]\nno line break\n… 9 more bytes are not kept\n42\nTraceback\nValueError: no\n",
+  );
+  expect(outputsJson(outputs)).toEqual({
+    events: [
+      { type: "stdout", text: "a\n" },
+      { type: "display", mime: "text/plain", bytes: 1 },
+      { type: "display", mime: "image/png", bytes: 3 },
+      { type: "stderr", text: "no line break" },
+    ],
+    ...{ value: "42", traceback: "Traceback\nValueError: no\n", left_out_bytes: 9 },
+  });
+  for (const other of [undefined, null, 7, [], { events: 7 }]) expect(outputsText(other)).toBe("");
+  expect(outputsJson([])).toBeNull();
 });

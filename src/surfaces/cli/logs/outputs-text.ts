@@ -1,36 +1,71 @@
 /** Longer outputs are cut at their beginning: how a run ended is more interesting. */
 const maxCharacters = 64 * 1024;
 
-/**
- * The text of a run's outputs, in the notebook format: streams, results, displays and errors. Whatever has another shape is
- * left out, because a newer codecell may have written it.
- */
+/** What a history keeps of a run's outputs, as far as it could be understood. */
+interface KnownOutputs {
+  readonly events: readonly KnownEvent[];
+  readonly value: string | undefined;
+  readonly traceback: string | undefined;
+  readonly leftOutBytes: number;
+}
+
+type KnownEvent =
+  | { readonly type: "stdout" | "stderr"; readonly text: string }
+  | { readonly type: "display"; readonly display: unknown; readonly mime: string; readonly bytes: number };
+
+/** What a run printed, displayed and returned, in this order, and its traceback. Shapes of another version are left out. */
 export function outputsText(outputs: unknown): string {
-  if (!Array.isArray(outputs)) return "";
-  const text = outputs.map(outputText).join("");
+  const known = knownOutputs(outputs);
+  if (!known) return "";
+  const shown = known.events.map((event, index) => eventText(event, known.events[index - 1])).join("");
+  const missing = known.leftOutBytes > 0 ? `${ended(shown)}… ${known.leftOutBytes} more bytes are not kept\n` : shown;
+  const text = [missing, known.value, known.traceback].reduce<string>(
+    (before, next) => (next === undefined || next === "" ? before : `${ended(before)}${ended(next)}`),
+    "",
+  );
   return text.length <= maxCharacters ? text : `…\n${text.slice(-maxCharacters)}`;
 }
 
-function outputText(output: unknown): string {
-  if (typeof output !== "object" || output === null) return "";
-  const { output_type: type, text, data, traceback, ename, evalue } = output as Record<string, unknown>;
-  if (type === "stream") return joined(text);
-  if (type === "error") {
-    const lines = Array.isArray(traceback) ? traceback.filter((line) => typeof line === "string") : [];
-    return lines.length > 0 ? ended(lines.join("\n")) : ended([ename, evalue].filter(Boolean).join(": "));
-  }
-  if (type !== "execute_result" && type !== "display_data") return "";
-  const forms = typeof data === "object" && data !== null ? (data as Record<string, unknown>) : {};
-  const plain = joined(forms["text/plain"]);
-  if (plain !== "") return ended(plain);
-  const [kind] = Object.keys(forms);
-  return kind === undefined ? "" : `[${kind}]\n`;
+/** The same for programs. Pictures are named, not included: `sessions export` has them. */
+export function outputsJson(outputs: unknown): object | null {
+  const known = knownOutputs(outputs);
+  if (!known) return null;
+  const { events, value, traceback, leftOutBytes } = known;
+  const shown = events.map((event) => {
+    if (event.type !== "display") return event;
+    return { type: event.type, mime: event.mime, bytes: event.bytes };
+  });
+  return { events: shown, value: value ?? null, traceback: traceback ?? null, left_out_bytes: leftOutBytes };
 }
 
-/** Notebooks write a text as one string or as a list of its lines. */
-function joined(text: unknown): string {
-  if (typeof text === "string") return text;
-  return Array.isArray(text) ? text.filter((line) => typeof line === "string").join("") : "";
+/** The forms of one display share a number: one of them is enough for a person. */
+function eventText(event: KnownEvent, before: KnownEvent | undefined): string {
+  if (event.type !== "display") return event.text;
+  const isNext = before?.type === "display" && before.display === event.display;
+  return isNext ? "" : `[${event.mime}, ${event.bytes} bytes]\n`;
+}
+
+function knownOutputs(outputs: unknown): KnownOutputs | undefined {
+  if (!isObject(outputs) || !Array.isArray(outputs.events)) return undefined;
+  const traceback = isObject(outputs.error) ? outputs.error.traceback : undefined;
+  return {
+    events: outputs.events.flatMap(knownEvent),
+    value: typeof outputs.value === "string" ? outputs.value : undefined,
+    traceback: typeof traceback === "string" ? traceback : undefined,
+    leftOutBytes: typeof outputs.leftOutBytes === "number" ? outputs.leftOutBytes : 0,
+  };
+}
+
+function knownEvent(event: unknown): KnownEvent[] {
+  if (!isObject(event)) return [];
+  const { type, text, mime, data, display } = event;
+  if ((type === "stdout" || type === "stderr") && typeof text === "string") return [{ type, text }];
+  if (type !== "display" || typeof mime !== "string" || !(data instanceof Uint8Array)) return [];
+  return [{ type, display, mime, bytes: data.byteLength }];
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
 }
 
 function ended(text: string): string {

@@ -116,8 +116,10 @@ function keyOf({ session, run }: LoggedRun, atMs: number): string {
 
 /** Empty for a session that keeps no history, or is gone. */
 async function historyOf(stored: StoredSessions, session: string, limit: number): Promise<HistoryEntry[]> {
+  // Sessions that keep the outputs of their runs have `runs`.
+  const keeper: StoredSessions & { runs?(id: string, limit: number): Promise<HistoryEntry[]> } = stored;
   try {
-    return await stored.history(session, limit);
+    return (await keeper.runs?.(session, limit)) ?? (await stored.history(session, limit));
   } catch (error) {
     if (error instanceof CodecellError && (error.code === "session_unknown" || error.code === "usage")) return [];
     throw error;

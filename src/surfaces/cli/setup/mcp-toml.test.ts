@@ -23,7 +23,7 @@ limits = { cpu = 1.5, names = ["x", "y"] }
 "quoted key".'other' = +1_000
 
 [mcp_servers.docs]
-command = "npx"
+command = "uvx"
 
 [mcp_servers.docs.env]
 KEY = "value"

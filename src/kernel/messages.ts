@@ -54,6 +54,10 @@ export interface Program {
   readonly args?: readonly string[];
   /** its standard input follows as `in` frames */
   readonly stdin?: true;
+  /** a directory of the cell whose entries appear in the working directory during the run; needs `path` */
+  readonly directory?: string;
+  /** directories of the cell that are added to Python's import path during the run */
+  readonly path?: readonly string[];
 }
 
 /** Why a function of the host failed, as the program sees it. */

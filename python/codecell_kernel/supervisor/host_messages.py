@@ -25,7 +25,7 @@ def flag(value):
 
 
 def program(value):
-    return type(value) is dict and fits(value, {}, {"file": text, "args": texts, "stdin": flag})
+    return type(value) is dict and fits(value, {}, {"file": text, "args": texts, "stdin": flag, "directory": text, "path": texts})
 
 
 def error(value):

@@ -8,6 +8,9 @@ import type { Command, CommandContext } from "../command.ts";
 import { variablesText } from "../format/format-variables.ts";
 import { printRun } from "../format/print-run.ts";
 import { styleFor } from "../format/style.ts";
+import { openPlots } from "../plots/open-plots.ts";
+import { plotOptions } from "../plots/plot-options.ts";
+import type { Plots } from "../plots/plots.ts";
 import { policyOptions } from "../policy/policy-options.ts";
 import { readEntry } from "../repl/repl-entry.ts";
 import { ReplHistory } from "../repl/repl-history.ts";
@@ -21,6 +24,7 @@ import { failureText } from "../shell/report-failure.ts";
 import type { Terminal } from "../shell/terminal.ts";
 
 const options = {
+  ...plotOptions,
   ...policyOptions,
   verbose: { type: "boolean", help: "Print the policy, the runner and what the flags changed to stderr." },
   ...logOptions,
@@ -56,9 +60,10 @@ async function runRepl(argv: readonly string[], context: CommandContext): Promis
   const { values } = parseArguments("repl", argv, options, 0);
   const history = new ReplHistory(context.terminal.env);
   if (context.terminal.interactive) await history.load();
+  await using plots = await openPlots(values, context.terminal);
   using logger = openCommandLogger(values, context.terminal);
   await using codecell = await openForCommand(values, context, logger, { persist: false });
-  const repl = new Repl(codecell, context.terminal, history);
+  const repl = new Repl(codecell, context.terminal, history, plots);
   const code = await repl.run();
   if (context.terminal.interactive) await history.save();
   return code;
@@ -68,14 +73,16 @@ class Repl {
   readonly #codecell: Codecell;
   readonly #terminal: Terminal;
   readonly #history: ReplHistory;
+  readonly #plots: Plots;
   #session: Session | undefined;
   #running: Run | undefined;
   #exitCode = 0;
 
-  constructor(codecell: Codecell, terminal: Terminal, history: ReplHistory) {
+  constructor(codecell: Codecell, terminal: Terminal, history: ReplHistory, plots: Plots) {
     this.#codecell = codecell;
     this.#terminal = terminal;
     this.#history = history;
+    this.#plots = plots;
   }
 
   async run(): Promise<number> {
@@ -136,7 +143,7 @@ class Repl {
     const session = await this.#open();
     this.#running = session.run(code, { language });
     try {
-      await printRun(this.#running, this.#terminal, { showResult: true, hasNext: true });
+      await printRun(this.#running, this.#terminal, { showResult: true, hasNext: true, plots: this.#plots });
     } finally {
       this.#running = undefined;
     }

@@ -1,6 +1,8 @@
 import { defaultLanguage, languageNames } from "../../../policy/languages.ts";
 import type { Command, CommandContext } from "../command.ts";
+import { plotOptions } from "../plots/plot-options.ts";
 import { policyOptions } from "../policy/policy-options.ts";
+import { projectDirectory, projectOptions } from "../project/project.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { logOptions } from "../shell/log-options.ts";
 import { fileAndArguments, programOptions } from "../shell/program-options.ts";
@@ -21,6 +23,8 @@ const options = {
     help: "Run in a named session, which keeps variables, history and files for the next call.",
   },
   warm: { type: "boolean", help: "Use a cell that a background process keeps ready. Also: CODECELL_WARM=1." },
+  ...projectOptions,
+  ...plotOptions,
   ...policyOptions,
   ...stateOptions,
   receipt: { type: "boolean", help: "Print to stderr what enforced the most important rules." },
@@ -48,6 +52,10 @@ export const runCommand: Command = {
       "listed on stderr. A session takes one call at a time; another call meanwhile is refused (exit code 75).",
     "With --warm, the first call starts a background process that keeps cells of the same policy ready for the next calls, and " +
       "exits after 5 minutes without one. `codecell warm status` lists these processes, `codecell warm stop` stops them.",
+    "A program sees no file of the host. With --project DIR it can import and open what is in DIR by relative names, read-only; " +
+      "new files are written to the workspace. --runner wasm copies DIR into memory: up to 1000 files and 32 MiB.",
+    "Plots are saved, and the path is printed; kitty, iTerm2 and terminals with sixels also show them. Without --plots, only " +
+      "pictures are saved: with --session beside the session, otherwise below the state directory for the last 20 runs.",
   ],
   examples: [
     ["codecell run script.py", "run a file"],
@@ -57,6 +65,8 @@ export const runCommand: Command = {
     ["codecell run job.sh --timeout 2m --mount ./data:/data", "run bash with a read-only directory at /data"],
     ["codecell run --session work -c 'x = 1'", "keep x for the next call with --session work"],
     ["codecell run --warm -c '1 + 1'", "use a cell that is already running, from the second call on"],
+    ["codecell run script.py --project .", 'let it `import helper` and open("data.csv") from this directory'],
+    ["codecell run plot.py --plots out", "save plots and tables as out/plot-1.png, out/plot-2.html …"],
     ["codecell run --receipt script.py", "also print what enforced the policy"],
     ["codecell run -c '1/0' --json", "print one JSON object, for programs"],
   ],
@@ -65,7 +75,9 @@ export const runCommand: Command = {
 
 async function runProgram(argv: readonly string[], context: CommandContext): Promise<number> {
   const { terminal } = context;
-  const { values, positionals, afterDashes } = parseArguments("run", argv, options, Number.POSITIVE_INFINITY);
+  const parsed = parseArguments("run", argv, options, Number.POSITIVE_INFINITY);
+  const { positionals, afterDashes } = parsed;
+  const values = { ...parsed.values, projectDir: projectDirectory(parsed.values.project, terminal) };
   const { file, args } = fileAndArguments(positionals, afterDashes, values.code !== undefined);
   const code = await readCode(file, values, terminal);
   const program = { code, how: programOptions(code, args, terminal) };

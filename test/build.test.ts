@@ -67,7 +67,7 @@ test("a build removes the output of a deleted source file", async () => {
         ),
         ...entries.map((entry) => `bundled/${entry}.js`),
         ...scripts.map((entry) => `bundled/${entry}.cjs`),
-        ...["bundled/LICENSES.txt", "bundled/listing.false.json", "bundled/listing.true.json"],
+        ...["bundled/LICENSES.txt", "bundled/commands.json", "bundled/listing.false.json", "bundled/listing.true.json"],
       ].sort(),
     );
   } finally {

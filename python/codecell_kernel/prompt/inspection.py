@@ -9,7 +9,10 @@ MOST_REPR = 300
 
 
 def inspect_name(namespace, sources, path, wants_source):
-    """What is known of a dotted name, or None if there is no such name. Its repr, docstring and signature may run the value's own code, so the caller limits the time."""
+    """What is known of a dotted name, or None if there is no such name.
+
+    Its repr, docstring and signature may run the value's own code, so the host limits the time.
+    """
     value = resolve(namespace, path)
     if value is MISSING:
         return None

@@ -48,7 +48,7 @@ const phrases: Readonly<Record<string, string>> = {
   describe: "`codecell sessions show` shows a session, `codecell image show` an image",
   show: "`codecell sessions show` shows a session",
   info: "`codecell doctor` shows the runners of this machine",
-  attach: "`codecell run --session NAME` runs in a session that exists; `codecell logs -f` follows what runs in one",
+  attach: "`codecell repl --session NAME` opens a prompt in a session; `codecell logs -f` follows what runs in one",
   connect:
     "`codecell run --session NAME` runs in a session that exists; `codecell setup` adds codecell to an MCP client",
   shell: "`codecell repl` opens a prompt",

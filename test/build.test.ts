@@ -19,12 +19,15 @@ const entries = [
 /** The command line, which is bundled as scripts. */
 const scripts = ["surfaces/cli/main", "surfaces/cli/serve/mcp-entrance", "surfaces/cli/launch/launch"];
 
-/** What the build asks for the list of tools. */
+/** What the build asks for the list of tools, and for that of commands. */
 const listing = {
   "service/tools/toolset-name": 'export const toolsetNames = ["all"];\n',
   "surfaces/mcp/front/listing":
     "export const listingFile = (one: { structured: boolean }) => ['listing', one.structured, 'json'].join('.');\n",
   "surfaces/mcp/make-listing": "export const makeListing = async () => ({});\n",
+  "surfaces/cli/commands": "export const commands = [];\n",
+  "surfaces/cli/completion/command-list":
+    "export const commandListFile = 'commands.json';\nexport const makeCommandList = async () => [];\n",
 };
 
 test("a build removes the output of a deleted source file", async () => {
@@ -64,7 +67,7 @@ test("a build removes the output of a deleted source file", async () => {
         ),
         ...entries.map((entry) => `bundled/${entry}.js`),
         ...scripts.map((entry) => `bundled/${entry}.cjs`),
-        ...["bundled/LICENSES.txt", "bundled/listing.false.json", "bundled/listing.true.json"],
+        ...["bundled/LICENSES.txt", "bundled/commands.json", "bundled/listing.false.json", "bundled/listing.true.json"],
       ].sort(),
     );
   } finally {

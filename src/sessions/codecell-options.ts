@@ -26,6 +26,8 @@ export interface CodecellOptions {
   readonly packages?: PackageOptions;
   /** @internal wall-clock milliseconds */
   readonly now?: () => number;
+  /** @internal the command that holds the sessions, for `codecell ps`; absent: a program that uses the library */
+  readonly heldBy?: string;
   /** @internal files stay in the cell, where the OS limits them, because nobody reads them on the host */
   readonly filesStayInCell?: boolean;
 }

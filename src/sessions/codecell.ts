@@ -8,14 +8,17 @@ import { explainNoDescriptors } from "../lib/files/no-descriptors.ts";
 import { removeTree } from "../lib/files/remove-tree.ts";
 import { openRuntimeDirectory } from "../lib/files/runtime-directory.ts";
 import { stateDirectory } from "../lib/files/state-directory.ts";
+import { warmDirectory } from "../lib/files/warm-directory.ts";
 import { loadOnce } from "../lib/load-once.ts";
 import { type Logger, silentLogger } from "../lib/log/logger.ts";
 import type { IsolationLevel } from "../policy/isolation.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { Choice } from "../runners/registry.ts";
 import type { CodecellOptions } from "./codecell-options.ts";
+import { processStatus } from "./lifecycle/process-status.ts";
 import { type Origin, SessionRegistry } from "./lifecycle/session-registry.ts";
 import { SessionSlots } from "./lifecycle/session-slots.ts";
+import { StatusAnswers } from "./lifecycle/status-answers.ts";
 import { Tombstones } from "./lifecycle/tombstones.ts";
 import { type PoolStatistics, WarmPool } from "./lifecycle/warm-pool.ts";
 import type { LiveSession } from "./live-session.ts";
@@ -96,7 +99,8 @@ export class Codecell implements AsyncDisposable {
     const runtimeDir = await openRuntimeDirectory(options.runtimeDir);
     const tag = `m${randomBytes(6).toString("hex")}`;
     // Before anything carries the tag: what has no living owner is removed by the next process that opens.
-    const lock = await takeLock(ownerLock(runtimeDir, tag));
+    const status = new StatusAnswers();
+    const lock = await takeLock(ownerLock(runtimeDir, tag), (socket) => status.answer(socket));
     if (!lock) throw new CodecellError("internal", "the lock of a new owner is already held");
     cleanup.defer(() => lock[Symbol.asyncDispose]());
     const store = await openReachable(stateDir, !filesStayInCell && isMounted(live)).catch(async (error: unknown) => {
@@ -115,6 +119,10 @@ export class Codecell implements AsyncDisposable {
       onCellStarted: () => void tidy().catch((error: unknown) => logger.warn("cleaning up failed", { error })),
       cleanup: cleanup.move(),
     });
+    // The attack: programs are often given all of /tmp, where they would find the ids of other sessions.
+    const isPrivate = options.runtimeDir !== undefined || warmDirectory() !== undefined;
+    const facts = { heldBy: options.heldBy ?? "library", stateDir, startedMs: now(), isPrivate };
+    status.from(() => processStatus(codecell, codecell.#registry.open, facts));
     codecell.#pool.fill();
     return codecell;
   }

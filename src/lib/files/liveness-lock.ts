@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { link, lstat, mkdir, rm, rmdir, stat } from "node:fs/promises";
-import { connect, createServer } from "node:net";
+import { chmod, link, lstat, mkdir, rm, rmdir, stat } from "node:fs/promises";
+import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { holdPipe, isPipeHeld } from "./held-pipe.ts";
 
@@ -15,11 +15,12 @@ export interface LivenessLock extends AsyncDisposable {
 /**
  * Takes the lock at `path`, or returns undefined if a running process holds it. The lock is a listening Unix socket: the OS
  * accepts connections while its owner runs, and refuses them once it has exited. If a sandbox around this process forbids Unix
- * sockets, the lock is a named pipe, which works the same way.
+ * sockets, the lock is a named pipe, which works the same way. With `answer`, whoever connects to the socket is answered; only
+ * this user can.
  */
-export async function takeLock(path: string): Promise<LivenessLock | undefined> {
+export async function takeLock(path: string, answer?: (socket: Socket) => void): Promise<LivenessLock | undefined> {
   const own = `${path}.${randomBytes(4).toString("hex")}`;
-  const release = await hold(own);
+  const release = await hold(own, answer);
   try {
     if ((await linked(own, path)) || (await takeOver(own, path))) return held(release, path);
     await release();
@@ -50,22 +51,34 @@ function isSocketHeld(path: string): Promise<boolean> {
 
 type Release = () => Promise<void>;
 
-async function hold(path: string): Promise<Release> {
+async function hold(path: string, answer?: (socket: Socket) => void): Promise<Release> {
   try {
-    return await listen(path);
+    const release = await listen(path, answer);
+    if (answer) await chmod(path, 0o600);
+    return release;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EPERM") throw error;
     return holdPipe(path);
   }
 }
 
-function listen(path: string): Promise<Release> {
+function listen(path: string, answer?: (socket: Socket) => void): Promise<Release> {
   return new Promise((resolve, reject) => {
-    const server = createServer((socket) => socket.destroy());
+    const sockets = new Set<Socket>();
+    const server = createServer((socket) => {
+      if (!answer) return void socket.destroy();
+      sockets.add(socket.unref());
+      socket.on("error", () => {}); // who checked the lock is gone
+      socket.on("close", () => sockets.delete(socket));
+      answer(socket);
+    });
     server.on("error", reject);
     server.listen(path, () => {
       server.unref();
-      resolve(() => new Promise<void>((closed) => server.close(() => closed())));
+      resolve(() => {
+        for (const socket of sockets) socket.destroy();
+        return new Promise<void>((closed) => server.close(() => closed()));
+      });
     });
   });
 }

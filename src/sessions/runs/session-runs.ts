@@ -35,6 +35,7 @@ export class SessionRuns {
   /** history entries on their way to the disk */
   readonly #writes = new SerialQueue();
   #performing = 0;
+  #busySince = 0;
   /** runs whose code is not sent yet, because the cell starts or the disk is marked */
   #unsent = 0;
   readonly #onSent: (() => void)[] = [];
@@ -62,6 +63,11 @@ export class SessionRuns {
     return this.#performing > 0;
   }
 
+  /** How long runs have been going on without a pause; undefined: none is. */
+  get busyMs(): number | undefined {
+    return this.isBusy ? performance.now() - this.#busySince : undefined;
+  }
+
   /** Waits until the code of every run that has begun was sent. */
   async sent(): Promise<void> {
     while (this.#unsent > 0) await new Promise<void>((resolve) => this.#onSent.push(resolve));
@@ -79,7 +85,7 @@ export class SessionRuns {
   }
 
   async #perform(progress: RunProgress, code: string, options: LiveRunOptions): Promise<RunResult> {
-    this.#performing++;
+    if (this.#performing++ === 0) this.#busySince = performance.now();
     try {
       const { number, ended } = await this.#begin(progress, code, options);
       const result = await ended;

@@ -9,8 +9,17 @@ export interface CommandContext {
   readonly terminal: Terminal;
   /** the process exits after the command, so settings of the whole process may change; tests share theirs */
   readonly ownsProcess?: boolean;
+  /** name of the command, which `codecell ps` shows for the sessions that it holds */
+  readonly command?: string;
+  /** every command, for the one that completes their names */
+  readonly commands?: readonly CommandEntry[];
   /** Creates every runner, or those for a use. This starts nothing; the caller disposes them. */
   runners(logger: Logger, use?: RunnersUse): Runner[] | Promise<Runner[]>;
+}
+
+/** A command that is not loaded yet. Its name and summary are here too, so that the overview loads no command. */
+export interface CommandEntry extends Pick<Command, "name" | "summary"> {
+  load(): Promise<Command>;
 }
 
 /** One command: its help, and what it does. */

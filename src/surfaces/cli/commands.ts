@@ -1,9 +1,4 @@
-import type { Command } from "./command.ts";
-
-/** A command that is not loaded yet. Its name and summary are here too, so that the overview loads no command. */
-export interface CommandEntry extends Pick<Command, "name" | "summary"> {
-  load(): Promise<Command>;
-}
+import type { CommandEntry } from "./command.ts";
 
 /** Every command, in the order of the help. */
 export const commands: readonly CommandEntry[] = [
@@ -31,6 +26,16 @@ export const commands: readonly CommandEntry[] = [
     name: "repl",
     summary: "Open an interactive session that keeps its variables",
     load: async () => (await import("./commands/repl.ts")).replCommand,
+  },
+  {
+    name: "ps",
+    summary: "List the sessions that are live on this machine, and the processes that hold them",
+    load: async () => (await import("./commands/ps.ts")).psCommand,
+  },
+  {
+    name: "logs",
+    summary: "Show what ran in a session: code, output and how each run ended",
+    load: async () => (await import("./commands/logs.ts")).logsCommand,
   },
   {
     name: "sessions ls",
@@ -153,6 +158,26 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/setup-claude-code.ts")).setupClaudeCodeCommand,
   },
   {
+    name: "setup cursor",
+    summary: "Add the MCP server to Cursor",
+    load: async () => (await import("./commands/setup-client.ts")).setupCursorCommand,
+  },
+  {
+    name: "setup vscode",
+    summary: "Add the MCP server to VS Code",
+    load: async () => (await import("./commands/setup-client.ts")).setupVscodeCommand,
+  },
+  {
+    name: "setup claude-desktop",
+    summary: "Add the MCP server to Claude Desktop",
+    load: async () => (await import("./commands/setup-client.ts")).setupClaudeDesktopCommand,
+  },
+  {
+    name: "setup codex",
+    summary: "Add the MCP server to Codex",
+    load: async () => (await import("./commands/setup-client.ts")).setupCodexCommand,
+  },
+  {
     name: "doctor",
     summary: "Show which runners are available, and how to fix the others",
     load: async () => (await import("./commands/doctor.ts")).doctorCommand,
@@ -201,6 +226,11 @@ export const commands: readonly CommandEntry[] = [
     name: "policy schema",
     summary: "Print the JSON Schema for policy files, for editors",
     load: async () => (await import("./commands/policy-schema.ts")).policySchemaCommand,
+  },
+  {
+    name: "completion",
+    summary: "Print a script that completes commands, options and names in your shell",
+    load: async () => (await import("./commands/completion.ts")).completionCommand,
   },
   {
     name: "schema",

@@ -1,10 +1,8 @@
-import { CodecellError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/log/logger.ts";
-import { nearest } from "../../policy/file/suggest.ts";
 import { codecellVersion } from "../../service/version.ts";
 import type { RunnersUse } from "../../sessions/built-in-runners.ts";
-import type { Command, CommandContext } from "./command.ts";
-import { type CommandEntry, commands } from "./commands.ts";
+import type { Command, CommandContext, CommandEntry } from "./command.ts";
+import { commands } from "./commands.ts";
 import { commandHelp, overviewHelp } from "./format/help.ts";
 import { processTerminal } from "./shell/process-terminal.ts";
 
@@ -52,47 +50,24 @@ async function dispatch(argv: readonly string[], context: CommandContext): Promi
     stdout.write(await helpFor([first]));
     return 0;
   }
-  const { entry, args } = findCommand(argv);
+  const { entry, args } = await findCommand(argv);
   return perform(await entry.load(), args, context);
 }
 
 async function perform(command: Command, args: readonly string[], context: CommandContext): Promise<number> {
-  if (!asksForHelp(args, command)) return command.run(args, context);
+  if (!asksForHelp(args, command)) return command.run(args, { ...context, command: command.name, commands });
   context.terminal.stdout.write(commandHelp(command));
   return 0;
 }
 
 /** `policy check` has two words, `run` has one. */
-function findCommand(argv: readonly string[]): { entry: CommandEntry; args: readonly string[] } {
+async function findCommand(argv: readonly string[]): Promise<{ entry: CommandEntry; args: readonly string[] }> {
   for (const length of [2, 1]) {
     const entry = commands.find(({ name }) => name === argv.slice(0, length).join(" "));
     if (entry !== undefined) return { entry, args: argv.slice(length) };
   }
-  const [first = "", second] = argv;
-  if (first.startsWith("-")) {
-    throw new CodecellError("usage", `unexpected option ${JSON.stringify(first)} before the command`, {
-      hint: "`codecell help` lists the commands",
-    });
-  }
-  const group = groupOf(first).map(({ name }) => name);
-  const isGroup = group.length > 0;
-  const written = isGroup ? `${first} ${second ?? ""}`.trim() : first;
-  const names = isGroup ? group : commands.map(({ name }) => name.split(" ")[0] ?? "").concat("help", "version");
-  const near = nearest(written, names);
-  const missing = isGroup && (second === undefined || second.startsWith("-"));
-  throw new CodecellError(
-    "usage",
-    missing
-      ? `\`codecell ${first}\` needs a subcommand: ${group.map((name) => name.slice(first.length + 1)).join(", ")}`
-      : `unknown command ${JSON.stringify(written)}`,
-    {
-      hint: missing
-        ? `\`codecell help ${first}\` shows them`
-        : near === undefined
-          ? `use one of: ${[...new Set(names)].join(", ")}`
-          : `did you mean codecell ${near}?`,
-    },
-  );
+  const { unknownCommand } = await import("./suggest/unknown-command.ts");
+  throw unknownCommand(argv, commands);
 }
 
 /** The commands that start with this word, such as those of `policy`. */
@@ -102,7 +77,7 @@ function groupOf(word: string): readonly CommandEntry[] {
 
 async function helpFor(words: readonly string[]): Promise<string> {
   const group = groupOf(words[0] ?? "");
-  const entries = words.length === 1 && group.length > 0 ? group : [findCommand(words).entry];
+  const entries = words.length === 1 && group.length > 0 ? group : [(await findCommand(words)).entry];
   return (await Promise.all(entries.map(({ load }) => load()))).map(commandHelp).join("\n");
 }
 

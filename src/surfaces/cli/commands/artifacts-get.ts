@@ -12,10 +12,11 @@ import { lookingAudit } from "../shell/command-audit.ts";
 import { Interruption } from "../shell/interruption.ts";
 import { needOperand } from "../shell/need-operand.ts";
 import { parseCount } from "../shell/parse-count.ts";
+import { sessionAndNames } from "../shell/session-operand.ts";
 import { stateOptions } from "../shell/state-dir.ts";
 
 const options = {
-  session: { type: "string", value: "ID", help: "The session that the file belongs to." },
+  session: { type: "string", value: "ID", help: "The session, if it is not the first operand." },
   output: {
     type: "string",
     short: "o",
@@ -33,23 +34,24 @@ const options = {
 export const artifactsGetCommand: Command = {
   name: "artifacts get",
   summary: "Copy a file out of a session's workspace",
-  usage: "codecell artifacts get --session ID NAME [options]",
+  usage: "codecell artifacts get SESSION NAME [options]",
   options,
   notes: [
     "Does not start a cell. On a terminal, control characters in text are escaped and binary files are refused. A pipe gets the raw bytes.",
   ],
   examples: [
-    ["codecell artifacts get --session work plot.png --output plot.png", "save it to a file"],
-    ["codecell artifacts get --session work data.csv | head", "pipe it to another program"],
-    ["codecell artifacts get --session work big.bin --start 0 --end 1024 -o head.bin", "the first KiB"],
+    ["codecell artifacts get work plot.png --output plot.png", "save it to a file"],
+    ["codecell artifacts get work data.csv | head", "pipe it to another program"],
+    ["codecell artifacts get work big.bin --start 0 --end 1024 -o head.bin", "the first KiB"],
   ],
   run: runArtifactsGet,
 };
 
 async function runArtifactsGet(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
-  const { values, positionals } = parseArguments("artifacts get", argv, options, 1);
-  const id = needOperand("artifacts get", "--session ID", values.session);
-  const name = needOperand("artifacts get", "NAME", positionals[0]);
+  const { values, positionals } = parseArguments("artifacts get", argv, options, 2);
+  const { id, names } = sessionAndNames("artifacts get", values.session, positionals);
+  const name = needOperand("artifacts get", "NAME", names[0]);
+  if (names[1] !== undefined) throw secondName(names[1], values.session);
   const range = parseRange(values);
   const output = values.output === "-" ? undefined : values.output;
   if (values.json && output === undefined) {
@@ -79,6 +81,13 @@ async function runArtifactsGet(argv: readonly string[], { terminal }: CommandCon
     if (interruption.exitCode !== undefined) return interruption.exitCode;
     throw error;
   }
+}
+
+/** With `--session`, the first operand is already the file. */
+function secondName(extra: string, session: string | undefined): CodecellError {
+  return new CodecellError("usage", `unexpected argument ${JSON.stringify(extra)}`, {
+    hint: `write the file with --output ${printable(extra)}, or leave out --session ${printable(session ?? "")}`,
+  });
 }
 
 function parseRange(flags: { start?: string | undefined; end?: string | undefined }): { start: number; end?: number } {

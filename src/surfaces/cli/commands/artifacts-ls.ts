@@ -13,10 +13,11 @@ import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { Interruption } from "../shell/interruption.ts";
 import { needOperand } from "../shell/need-operand.ts";
 import { parseCount } from "../shell/parse-count.ts";
+import { sessionOperand } from "../shell/session-operand.ts";
 import { stateOptions } from "../shell/state-dir.ts";
 
 const options = {
-  session: { type: "string", value: "ID", help: "The session whose files to list." },
+  session: { type: "string", value: "ID", help: "The same as SESSION." },
   after: { type: "string", value: "NAME", help: "Continue after this name, the last one of the previous page." },
   limit: { type: "string", value: "N", help: "Files per page, at most 10000. Default: 1000." },
   ...stateOptions,
@@ -27,19 +28,20 @@ const options = {
 export const artifactsLsCommand: Command = {
   name: "artifacts ls",
   summary: "List the files in a session's workspace",
-  usage: "codecell artifacts ls --session ID [options]",
+  usage: "codecell artifacts ls SESSION [options]",
   options,
   notes: ["Does not start a cell. Links and special files are not followed and not listed."],
   examples: [
-    ["codecell artifacts ls --session work", "the files that its programs left in /workspace"],
-    ["codecell artifacts ls --session work --limit 100 --after plots/9.png", "the page after that file"],
+    ["codecell artifacts ls work", "the files that its programs left in /workspace"],
+    ["codecell artifacts ls work --limit 100 --after plots/9.png", "the page after that file"],
   ],
   run: runArtifactsLs,
 };
 
 async function runArtifactsLs(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
-  const { values } = parseArguments("artifacts ls", argv, options, 0);
-  const id = needOperand("artifacts ls", "--session ID", values.session);
+  const { values, positionals } = parseArguments("artifacts ls", argv, options, 1);
+  const named = sessionOperand("artifacts ls", values.session, positionals[0]);
+  const id = needOperand("artifacts ls", "SESSION", named);
   const limit = values.limit === undefined ? 1000 : parseCount("--limit", values.limit, { min: 1, max: 10_000 });
   using interruption = new Interruption(terminal);
   const stored = await openStored(values, terminal);

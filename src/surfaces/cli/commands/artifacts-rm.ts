@@ -12,10 +12,11 @@ import { lookingAudit } from "../shell/command-audit.ts";
 import { errorExitCodes } from "../shell/exit-codes.ts";
 import { needOperand } from "../shell/need-operand.ts";
 import { failureText } from "../shell/report-failure.ts";
+import { sessionAndNames } from "../shell/session-operand.ts";
 import { stateOptions } from "../shell/state-dir.ts";
 
 const options = {
-  session: { type: "string", value: "ID", help: "The session that the files belong to." },
+  session: { type: "string", value: "ID", help: "The session, if it is not the first operand." },
   ...stateOptions,
   json: { type: "boolean", help: "Print one JSON object." },
   ...commonOptions,
@@ -24,15 +25,15 @@ const options = {
 export const artifactsRmCommand: Command = {
   name: "artifacts rm",
   summary: "Delete files from a session's workspace",
-  usage: "codecell artifacts rm --session ID NAME… [options]",
+  usage: "codecell artifacts rm SESSION NAME… [options]",
   options,
   notes: [
     "Does not start a cell and does not ask for confirmation. Deletes files and links, never directories. Works while the session is open.",
     "Exit code: 0 if all of them were deleted, else the code of the first failure.",
   ],
   examples: [
-    ["codecell artifacts rm --session work big.bin", "make room when the workspace is over `proc.disk`"],
-    ["codecell artifacts rm --session work a.csv plots/b.png --json", "several files, with JSON output"],
+    ["codecell artifacts rm work big.bin", "make room when the workspace is over `proc.disk`"],
+    ["codecell artifacts rm work a.csv plots/b.png --json", "several files, with JSON output"],
   ],
   run: runArtifactsRm,
 };
@@ -41,15 +42,15 @@ type Failure = { readonly name: string; readonly error: CodecellError };
 
 async function runArtifactsRm(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
   const { values, positionals } = parseArguments("artifacts rm", argv, options, Number.POSITIVE_INFINITY);
-  const id = needOperand("artifacts rm", "--session ID", values.session);
-  needOperand("artifacts rm", "a NAME", positionals[0]);
+  const { id, names } = sessionAndNames("artifacts rm", values.session, positionals);
+  needOperand("artifacts rm", "a NAME", names[0]);
   const stored = await openStored(values, terminal);
   const record = await stored.record(id);
   await using audit = await lookingAudit(values, terminal);
   await using files = auditedFiles(await stored.files(record), audit, id);
   const removed: string[] = [];
   const failed: Failure[] = [];
-  for (const name of new Set(positionals)) {
+  for (const name of new Set(names)) {
     const error = await remove(files, name);
     if (error) failed.push({ name, error });
     else removed.push(name);

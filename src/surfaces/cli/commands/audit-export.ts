@@ -8,6 +8,7 @@ import { auditFilter, filterOptions } from "../sessions/audit-options.ts";
 import { writeToFile, writeToOutput } from "../sessions/write-artifact.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { Interruption } from "../shell/interruption.ts";
+import { sessionOperand } from "../shell/session-operand.ts";
 import { stateDirOf, stateOptions } from "../shell/state-dir.ts";
 
 const options = {
@@ -28,7 +29,7 @@ const options = {
 export const auditExportCommand: Command = {
   name: "audit export",
   summary: "Export events as JSON lines or CSV, sorted by time across all chains",
-  usage: "codecell audit export [--format jsonl|csv] [options]",
+  usage: "codecell audit export [SESSION] [--format jsonl|csv] [options]",
   options,
   notes: ["An export cannot be verified. To keep a copy that can, copy the `audit` directory of the state directory."],
   examples: [
@@ -42,7 +43,8 @@ export const auditExportCommand: Command = {
 };
 
 async function runAuditExport(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
-  const { values } = parseArguments("audit export", argv, options, 0);
+  const { values, positionals } = parseArguments("audit export", argv, options, 1);
+  const session = sessionOperand("audit export", values.session, positionals[0]);
   const format = values.format ?? "jsonl";
   if (format !== "jsonl" && format !== "csv") {
     throw new CodecellError("usage", `unknown format ${JSON.stringify(format)}`, { hint: "use one of: jsonl, csv" });
@@ -52,7 +54,12 @@ async function runAuditExport(argv: readonly string[], { terminal }: CommandCont
     throw new CodecellError("usage", "--json and the export cannot both go to stdout", { hint: "add --output FILE" });
   }
   const counter = { events: 0 };
-  const text = exportText(auditDirectory(stateDirOf(values, terminal)), format, auditFilter(values), counter);
+  const text = exportText(
+    auditDirectory(stateDirOf(values, terminal)),
+    format,
+    auditFilter({ ...values, session }),
+    counter,
+  );
   using interruption = new Interruption(terminal);
   const { signal } = interruption;
   if (output === undefined) {

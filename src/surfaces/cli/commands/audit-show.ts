@@ -8,12 +8,12 @@ import { auditFilter, filterOptions } from "../sessions/audit-options.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { Interruption } from "../shell/interruption.ts";
 import { needOperand } from "../shell/need-operand.ts";
+import { sessionOperand } from "../shell/session-operand.ts";
 import { stateDirOf, stateOptions } from "../shell/state-dir.ts";
 
-const { session: _session, ...otherFilters } = filterOptions;
-
 const options = {
-  ...otherFilters,
+  ...filterOptions,
+  session: { ...filterOptions.session, help: "The same as SESSION." },
   ...stateOptions,
   json: { type: "boolean", help: "Print one JSON object per line." },
   ...commonOptions,
@@ -33,7 +33,8 @@ export const auditShowCommand: Command = {
 
 async function runAuditShow(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
   const { values, positionals } = parseArguments("audit show", argv, options, 1);
-  const session = needOperand("audit show", "SESSION", positionals[0]);
+  const named = sessionOperand("audit show", values.session, positionals[0]);
+  const session = needOperand("audit show", "SESSION", named);
   const filter = { ...auditFilter(values), session };
   const { stdout, env } = terminal;
   const style = styleFor(stdout, env);

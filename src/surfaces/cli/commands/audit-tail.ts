@@ -13,6 +13,7 @@ import { auditFilter, filterOptions } from "../sessions/audit-options.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { Interruption } from "../shell/interruption.ts";
 import { parseCount } from "../shell/parse-count.ts";
+import { sessionOperand } from "../shell/session-operand.ts";
 import { stateDirOf, stateOptions } from "../shell/state-dir.ts";
 
 const options = {
@@ -27,7 +28,7 @@ const options = {
 export const auditTailCommand: Command = {
   name: "audit tail",
   summary: "Show the latest events of the audit",
-  usage: "codecell audit tail [-n N] [--follow] [options]",
+  usage: "codecell audit tail [SESSION] [-n N] [--follow] [options]",
   options,
   notes: [
     "Times are in UTC. Control characters in names that programs chose are escaped; --json prints those names unchanged.",
@@ -42,9 +43,10 @@ export const auditTailCommand: Command = {
 };
 
 async function runAuditTail(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
-  const { values } = parseArguments("audit tail", argv, options, 0);
+  const { values, positionals } = parseArguments("audit tail", argv, options, 1);
+  const session = sessionOperand("audit tail", values.session, positionals[0]);
   const count = values.lines === undefined ? 20 : parseCount("--lines", values.lines, { max: 1_000_000 });
-  const filter = auditFilter(values);
+  const filter = auditFilter({ ...values, session });
   const dir = auditDirectory(stateDirOf(values, terminal));
   const { stdout, env } = terminal;
   const style = styleFor(stdout, env);

@@ -12,8 +12,8 @@ import { stateDirOf } from "../shell/state-dir.ts";
 const options = {
   preset: {
     type: "string",
-    value: "NAME",
-    help: `Preset to start from: ${presetNames.join(" or ")}. Default: strict.`,
+    value: presetNames.join("|"),
+    help: "Preset to start from. Default: strict.",
   },
   all: { type: "boolean", help: "Write every rule with its default, instead of an example for each section." },
   force: { type: "boolean", help: "Overwrite an existing file." },
@@ -24,19 +24,22 @@ const options = {
 export const policyInitCommand: Command = {
   name: "policy init",
   summary: "Write a commented sandbox.policy.yaml into the current directory",
-  usage: "codecell policy init [--preset NAME] [--all] [--force] [--json]",
+  usage: `codecell policy init [${presetNames.join("|")}] [--all] [--force] [--json]`,
   options,
   examples: [
     ["codecell policy init", "a short file with an example for each section"],
     ["codecell policy init --all", "every rule with its explanation and its default"],
-    ["codecell policy init --preset data-analysis", "higher limits for data; numpy and pandas preloaded"],
+    ["codecell policy init data-analysis", "higher limits for data; numpy and pandas preloaded"],
   ],
   run: runPolicyInit,
 };
 
 async function runPolicyInit(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
-  const { values } = parseArguments("policy init", argv, options, 0);
-  const preset = parsePreset(values.preset);
+  const { values, positionals } = parseArguments("policy init", argv, options, 1);
+  const preset = parsePreset(values.preset ?? positionals[0]);
+  if (positionals[0] !== undefined && positionals[0] !== preset) {
+    throw new CodecellError("usage", `two presets are named: ${JSON.stringify(positionals[0])} and ${preset}`);
+  }
   const choice = { preset, all: values.all === true };
   const path = await initPolicy(terminal.cwd, { ...choice, force: values.force === true });
   await trustInitialPolicy(path, initialPolicyText(choice), stateDirOf({}, terminal));

@@ -15,7 +15,7 @@ export const serveCommand: Command = {
   ],
   examples: [
     ["codecell serve", "on this machine, with a temporary token"],
-    ["codecell token create --name ci --scopes run && codecell serve", "with permanent tokens"],
+    ["codecell token create ci --scopes run && codecell serve", "with permanent tokens"],
     ["codecell serve --public-url https://cells.example", "behind a proxy with this address"],
     ["codecell serve --max-runs 8 --max-body 1MiB --json", "with lower limits, printed as JSON"],
     ["codecell serve --print-openapi > openapi.json", "the OpenAPI document, for client generators"],

@@ -10,10 +10,12 @@ import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { Interruption } from "../shell/interruption.ts";
 import { needOperand } from "../shell/need-operand.ts";
 import { parseCount } from "../shell/parse-count.ts";
+import { sessionOperand } from "../shell/session-operand.ts";
 import { stateOptions } from "../shell/state-dir.ts";
 
 const options = {
   history: { type: "string", value: "N", help: "Number of recent runs to show. Default: 10." },
+  session: { type: "string", value: "ID", help: "The same as ID." },
   ...stateOptions,
   json: { type: "boolean", help: "Print one JSON object." },
   ...commonOptions,
@@ -35,7 +37,7 @@ export const sessionsShowCommand: Command = {
 
 async function runSessionsShow(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
   const { values, positionals } = parseArguments("sessions show", argv, options, 1);
-  const id = needOperand("sessions show", "ID", positionals[0]);
+  const id = needOperand("sessions show", "ID", sessionOperand("sessions show", values.session, positionals[0]));
   const runs = values.history === undefined ? 10 : parseCount("--history", values.history, { max: 100_000 });
   using interruption = new Interruption(terminal);
   const facts = await gather(await openStored(values, terminal), id, runs);

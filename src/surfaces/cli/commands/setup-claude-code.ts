@@ -1,13 +1,10 @@
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
 import { CodecellError } from "../../../lib/errors.ts";
-import { loadPolicy } from "../../../policy/file/load-policy.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { notesText } from "../format/notes-text.ts";
-import { parseToolset } from "../serve/mcp-options.ts";
 import { claudeCode } from "../setup/claude-code.ts";
-import type { McpEntry } from "../setup/mcp-json.ts";
-import { ownCommand, sharedCommand } from "../setup/own-command.ts";
+import { ownCommand } from "../setup/own-command.ts";
+import { serverEntry, toolsArguments } from "../setup/server-entry.ts";
 import { setUpProject } from "../setup/setup-project.ts";
 import { SetupReport } from "../setup/setup-report.ts";
 import { removeSrtSettings, wrapPlaces, writeSrtSettings } from "../setup/srt-settings-file.ts";
@@ -24,7 +21,9 @@ const options = {
   tools: { type: "string", value: "all|interpreter|rlm", help: "Which tools to offer. Default: all." },
   wrap: { type: "string", value: "srt", help: "Run the server itself inside @anthropic-ai/sandbox-runtime." },
   print: { type: "boolean", help: "Show what would change, without changing it." },
+  "dry-run": { type: "boolean", help: "The same as --print." },
   uninstall: { type: "boolean", help: "Remove the server." },
+  remove: { type: "boolean", help: "The same as --uninstall." },
   json: { type: "boolean", help: "Print the steps as one JSON object." },
   ...commonOptions,
 } as const;
@@ -51,7 +50,9 @@ export const setupClaudeCodeCommand: Command = {
 
 async function runSetup(argv: readonly string[], context: CommandContext): Promise<number> {
   const { terminal } = context;
-  const { values } = parseArguments("setup claude-code", argv, options, 0);
+  const { values: flags } = parseArguments("setup claude-code", argv, options, 0);
+  const print = flags.print === true || flags["dry-run"] === true;
+  const values = { ...flags, print, uninstall: flags.uninstall === true || flags.remove === true };
   const scope = parseScope(values.scope);
   const wrap = parseWrap(values.wrap, scope);
   const report = new SetupReport(terminal, values.json ?? false);
@@ -69,9 +70,7 @@ async function setUp(
   const { print = false } = values;
   if (values.uninstall) return takeAway(scope, { print, report }, terminal);
   if (wrap !== undefined && scope !== "project") return setUpWrapped(scope, values, context, report);
-  // With an invalid policy the server would start, but every tool call would fail.
-  if (values.policy !== undefined) await loadPolicy(resolve(terminal.cwd, values.policy));
-  const entry = await serverEntry(scope, values, terminal);
+  const entry = await serverEntry(values, terminal, { isShared: scope === "project" });
   if (scope === "project") return setUpProject(terminal, entry, { print, report });
   return claudeCode(terminal, scope, entry, { print, report });
 }
@@ -121,16 +120,6 @@ async function takeAway(
     report.tell({ step: "removed", file: places.settingsFile, advice });
   }
   return code;
-}
-
-async function serverEntry(scope: Scope, flags: SetupFlags, { cwd, env }: Terminal): Promise<McpEntry> {
-  const [command = "", ...before] = scope === "project" ? await sharedCommand(env.PATH ?? "") : ownCommand();
-  const policy = flags.policy === undefined ? [] : ["--policy", resolve(cwd, flags.policy)];
-  return { command, args: [...before, "mcp", ...toolsArguments(flags), ...policy] };
-}
-
-function toolsArguments({ tools }: SetupFlags): string[] {
-  return tools === undefined ? [] : ["--tools", parseToolset(tools)];
 }
 
 function parseScope(text = "local"): Scope {

@@ -10,7 +10,7 @@ import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { parseCount } from "../shell/parse-count.ts";
 
 const options = {
-  name: { type: "string", value: "NAME", help: "Name of the token, such as its user." },
+  name: { type: "string", value: "NAME", help: "The same as NAME." },
   scopes: { type: "string", value: "LIST", help: `Comma-separated scopes: ${scopes.join(", ")}. Default: run.` },
   sessions: { type: "string", value: "N", help: "Maximum number of sessions, including saved ones. Default: 5." },
   expires: { type: "string", value: "12h", help: "Lifetime of the token. Default: until it is removed." },
@@ -21,28 +21,40 @@ const options = {
 export const tokenCreateCommand: Command = {
   name: "token create",
   summary: "Create a token for `codecell serve`",
-  usage: "codecell token create --name NAME [options]",
+  usage: "codecell token create NAME [options]",
   options,
   notes: [
-    "The token is shown only once; the file stores its sha256. A running service accepts it at once.",
+    "NAME says whose token it is. The token is shown only once; the file stores its sha256. A running service accepts it at once.",
     "Scopes: run allows sessions, code and files. read allows reading them. audit allows reading their audit events. metrics allows /metrics. admin allows all of these, and the audit of every token.",
   ],
   examples: [
-    ["codecell token create --name alice --sessions 3", "a tenant with at most three sessions"],
-    ["codecell token create --name prometheus --scopes metrics", "for monitoring"],
+    ["codecell token create alice --sessions 3", "a tenant with at most three sessions"],
+    ["codecell token create prometheus --scopes metrics", "for monitoring"],
   ],
   run: runTokenCreate,
 };
 
 async function runTokenCreate(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
-  const { values } = parseArguments("token create", argv, options, 0);
-  if (values.name === undefined) throw new CodecellError("usage", "`codecell token create` needs --name NAME");
+  const { values, positionals } = parseArguments("token create", argv, options, 1);
+  const [operand] = positionals;
+  if (values.name !== undefined && operand !== undefined && values.name !== operand) {
+    throw new CodecellError(
+      "usage",
+      `two names are given: ${JSON.stringify(operand)} and ${JSON.stringify(values.name)}`,
+    );
+  }
+  const name = values.name ?? operand;
+  if (name === undefined) {
+    throw new CodecellError("usage", "`codecell token create` needs NAME", {
+      hint: "name its user, as in `codecell token create alice`",
+    });
+  }
   const store = await TokenStore.open(tokenFileOf(values, terminal));
   const now = Date.now();
   const expiresMs = values.expires === undefined ? undefined : now + parseLifetime(values.expires);
   const made = await store.create(
     {
-      ...{ name: values.name, scopes: parseScopes(values.scopes ?? "run"), expiresMs },
+      ...{ name, scopes: parseScopes(values.scopes ?? "run"), expiresMs },
       sessions: parseCount("--sessions", values.sessions ?? "5", { min: 1, max: 10_000 }),
     },
     now,

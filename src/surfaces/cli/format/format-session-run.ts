@@ -21,7 +21,7 @@ export function sessionRemarks(
     return `wrote ${printable(name, 200)} (${formatBytes(size)})`;
   });
   const more = artifacts.length - files.length;
-  if (more > 0) files.push(`… and ${more} more files; \`codecell artifacts ls --session ${id}\` lists them`);
+  if (more > 0) files.push(`… and ${more} more files; \`codecell artifacts ls ${id}\` lists them`);
   if (artifacts.length > 0 && !hasFiles)
     files.push(`the ${result.runner} runner does not keep these files after this call`);
   const refused = leftOut

@@ -35,7 +35,7 @@ export function sessionFactsText(facts: SessionFacts, nowMs: number, style: Styl
   if (files === undefined) sections.push("no workspace on this host\n");
   else if (files.files.length === 0) sections.push("no files\n");
   else {
-    const more = files.next ? `… and more; \`codecell artifacts ls --session ${id}\` lists them\n` : "";
+    const more = files.next ? `… and more; \`codecell artifacts ls ${id}\` lists them\n` : "";
     sections.push(filesTable(files.files, style, width) + more);
   }
   return sections.join("\n");

@@ -41,7 +41,7 @@ test("the view of a session shows its save, last runs and files, and none of the
   expect(text).toContain("not saved: conn (TypeError: cannot pickle\ufffd[2J)\n");
   expect(text).toContain("3    python    ok      2 ms  print(1)\ufffd[2J … (1 more lines)\n");
   expect(text).toContain("5 B   1970-01-01 00:00  a\ufffdb\n");
-  expect(text).toContain("codecell artifacts ls --session work");
+  expect(text).toContain("codecell artifacts ls work");
   expect(sessionFactsText({ state: "saved", record, history: [], files: undefined }, 0, plainStyle, 80)).toContain(
     "no workspace on this host",
   );
@@ -74,7 +74,7 @@ test("remarks on a run name its first files and what could not be saved", () => 
   const remarks = sessionRemarks("work", { artifacts, leftOut: [], runner: "process" }, kept, { hasFiles: true });
   expect(remarks[0]).toBe("wrote f0.csv (2 KiB)");
   expect(remarks.slice(20)).toEqual([
-    "… and 2 more files; `codecell artifacts ls --session work` lists them",
+    "… and 2 more files; `codecell artifacts ls work` lists them",
     "not saved: conn (TypeError: cannot pickle\ufffd[2J)",
   ]);
   const gone = sessionRemarks(

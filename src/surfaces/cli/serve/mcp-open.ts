@@ -39,7 +39,16 @@ export async function openMcpManager(
   const stateDir = stateDirOf(flags, terminal);
   const models = hasModel(terminal.env, modelChoice(flags, terminal), policy);
   const hostCalls = { tools: toolsFile !== undefined, models };
-  const options = { policy, runners: await runners(logger), stateDir, ...place, logger, audit, hostCalls };
+  const options = {
+    policy,
+    runners: await runners(logger),
+    stateDir,
+    ...place,
+    logger,
+    audit,
+    hostCalls,
+    heldBy: "mcp",
+  };
   return Codecell.open(options).catch(async (error: unknown) => {
     throw await namingOuterSandbox(error, terminal.env);
   });

@@ -92,7 +92,7 @@ async function start(
       "usage",
       "--open-metrics with --public-url would expose the metrics to everyone: requests through a proxy also come from this machine",
       {
-        hint: "create a token for them: `codecell token create --name prometheus --scopes metrics`",
+        hint: "create a token for them: `codecell token create prometheus --scopes metrics`",
       },
     );
   }
@@ -106,7 +106,7 @@ async function start(
   const codecell = await Codecell.open({
     ...{ policy, runners: await runners(logger), stateDir, logger },
     audit: await commandAudit(effective, flags, terminal, logger, { hasTenants: true }),
-    hostCalls: { models },
+    ...{ hostCalls: { models }, heldBy: "serve" },
     ...(runtimeDir === undefined ? {} : { runtimeDir }),
   }).catch(async (error: unknown) => {
     throw await namingOuterSandbox(error, terminal.env);

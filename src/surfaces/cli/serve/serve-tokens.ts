@@ -23,7 +23,7 @@ export async function servedTokens(flags: ServeFlags, terminal: Terminal): Promi
   // The attack: anyone who reaches an open port runs code. So an address that others can reach needs a token that the user created.
   if (!isLoopback(host)) {
     throw new CodecellError("usage", `there is no token, and ${host} is reachable from other machines`, {
-      hint: "create a token first: `codecell token create --name NAME`. The service uses plain HTTP: it is safer to keep it on 127.0.0.1 and put a TLS proxy in front (docs/http.md)",
+      hint: "create a token first: `codecell token create NAME`. The service uses plain HTTP: it is safer to keep it on 127.0.0.1 and put a TLS proxy in front (docs/http.md)",
     });
   }
   const made = newTokenText();

@@ -25,7 +25,7 @@ export interface CommandRules {
 /** Opens a codecell under the policy from the flags; with `verbose`, prints the policy and the runner. */
 export async function openForCommand(
   flags: PolicyFlags & StateFlags,
-  { terminal, runners }: CommandContext,
+  { terminal, runners, command = "run" }: CommandContext,
   logger: CommandLogger,
   { persist, isForOneCell = false, llm, usesModels = false }: CommandRules,
 ): Promise<Codecell> {
@@ -40,6 +40,7 @@ export async function openForCommand(
     stateDir: stateDirOf(flags, terminal),
     hostCalls: { models: usesModels },
     packages: packageOptionsFor(flags.packages, terminal, logger),
+    heldBy: command,
     filesStayInCell: !persist, // they end with the command
     logger: logger.background, // commands themselves report what could not be saved
   }).catch((error: unknown) => {

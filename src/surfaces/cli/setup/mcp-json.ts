@@ -1,45 +1,71 @@
-import { CodecellError } from "../../../lib/errors.ts";
+import { isDeepStrictEqual } from "node:util";
+import { CodecellError, messageOf } from "../../../lib/errors.ts";
+import { editJson, readJson } from "./edit-json.ts";
+import { JsonSyntaxError } from "./json-spans.ts";
 
-/** How a client starts an MCP server, as `.mcp.json` has it. */
+/** How a client starts an MCP server. */
 export interface McpEntry {
+  /** VS Code wants it; others take it from the command */
+  readonly type?: "stdio";
   readonly command: string;
   readonly args: readonly string[];
 }
 
+export interface McpFileForm {
+  /** the file as messages name it */
+  readonly shown: string;
+  /** the member that holds the servers */
+  readonly servers: "mcpServers" | "servers";
+  /** whether the client reads comments, and commas before a closing bracket */
+  readonly allowsComments: boolean;
+}
+
+const projectFile: McpFileForm = { shown: ".mcp.json", servers: "mcpServers", allowsComments: false };
+
+/** What a server at an address has, and one that is started does not. */
+const remoteFields = ["url", "headers", "serverUrl", "httpUrl"] as const;
+
 /**
- * Pure: adds this entry to the text of a `.mcp.json`, or removes it. Everything else stays, including the indentation.
- * Returns the same text if there is nothing to change.
+ * Pure: adds this entry to the text of a client's file, or removes it. Everything else stays, byte for byte; so do fields of
+ * the entry that the user added, such as `env`. Returns the same text if there is nothing to change.
  */
-export function editMcpJson(text: string | undefined, name: string, entry: McpEntry | undefined): string | undefined {
-  const root = text === undefined || text.trim() === "" ? {} : parse(text);
-  const servers = root.mcpServers ?? {};
-  if (!isObject(servers)) throw damaged("mcpServers is not an object");
-  if (entry === undefined && !Object.hasOwn(servers, name)) return text;
-  if (entry !== undefined && JSON.stringify(servers[name]) === JSON.stringify(entry)) return text;
-  const { [name]: _, ...others } = servers;
-  const mcpServers = entry === undefined ? others : { ...servers, [name]: entry };
-  return `${JSON.stringify({ ...root, mcpServers }, undefined, indentationOf(text))}\n`;
-}
-
-function parse(text: string): Record<string, unknown> {
-  let value: unknown;
+export function editMcpJson(
+  text: string | undefined,
+  name: string,
+  entry: McpEntry | undefined,
+  form: McpFileForm = projectFile,
+): string | undefined {
   try {
-    value = JSON.parse(text);
+    return edited(text, name, entry, form);
   } catch (error) {
-    throw damaged("it is not JSON", error);
+    if (!(error instanceof JsonSyntaxError || error instanceof TypeError || error instanceof SyntaxError)) throw error;
+    throw damaged(form, error);
   }
-  if (isObject(value)) return value;
-  throw damaged("it is not an object");
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+function edited(
+  text: string | undefined,
+  name: string,
+  entry: McpEntry | undefined,
+  { servers, allowsComments }: McpFileForm,
+): string | undefined {
+  if (text === undefined) return entry && editJson("", [servers, name], entry);
+  const isEmpty = text.trim() === "";
+  if (!allowsComments && !isEmpty) JSON.parse(text); // what the client itself cannot read is not ours to repair
+  const path = [servers, name];
+  // Also checks the text: nothing is returned as unchanged that cannot be read.
+  let next = editJson(text, [...path, "codecell-is-not-here"], undefined);
+  if (entry === undefined) return isEmpty ? text : editJson(text, path, undefined);
+  if (typeof readJson(text, path) !== "object") return editJson(text, path, entry);
+  for (const [field, value] of Object.entries(entry)) {
+    if (!isDeepStrictEqual(readJson(next, [...path, field]), value)) next = editJson(next, [...path, field], value);
+  }
+  for (const field of remoteFields) next = editJson(next, [...path, field], undefined);
+  return next;
 }
 
-function indentationOf(text: string | undefined): string {
-  return /^[\t ]+(?=")/m.exec(text ?? "")?.[0] ?? "  ";
-}
-
-function damaged(why: string, cause?: unknown): CodecellError {
-  return new CodecellError("usage", `.mcp.json was not changed: ${why}`, { cause, hint: "fix the file first" });
+function damaged({ shown }: McpFileForm, error: Error): CodecellError {
+  const line = error instanceof JsonSyntaxError ? ` (line ${error.line})` : "";
+  const why = error instanceof TypeError ? messageOf(error) : `it is not JSON${line}: ${messageOf(error)}`;
+  return new CodecellError("usage", `${shown} was not changed: ${why}`, { cause: error, hint: "fix the file first" });
 }

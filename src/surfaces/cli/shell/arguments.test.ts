@@ -25,3 +25,11 @@ test("an unknown option is rejected with a suggestion", () => {
 test.each([[["--timeout"]], [["--json=1"]], [["a", "b"]], [["-x"]]])("the arguments %j are a usage error", (argv) => {
   expect(() => parse(...argv)).toThrow(expect.objectContaining({ code: "usage" }));
 });
+
+test.each([
+  ["--time-limit", "--timeout"],
+  ["-t", "--timeout"],
+  ["--command", "--code"],
+])("the option %s of another tool is answered with our %s", (written, ours) => {
+  expect(() => parse(written, "3")).toThrow(`unknown option "${written}"; did you mean ${ours}?`);
+});

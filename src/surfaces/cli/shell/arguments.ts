@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { CodecellError, messageOf } from "../../../lib/errors.ts";
 import { nearest } from "../../../policy/file/suggest.ts";
+import { familiarOption } from "../suggest/familiar-options.ts";
 
 /** An option as `util.parseArgs` takes it, and as the help shows it. */
 export interface OptionSpec {
@@ -35,7 +36,7 @@ export function parseArguments<Options extends OptionTable>(
   const hint = `\`codecell help ${command}\` shows the options`;
   const unknown = firstUnknownOption(argv, options);
   if (unknown !== undefined) {
-    const near = unknown.startsWith("--") ? nearest(unknown.slice(2), Object.keys(options)) : undefined;
+    const near = meantOption(unknown, Object.keys(options));
     const question = near === undefined ? "" : `; did you mean --${near}?`;
     throw new CodecellError("usage", `unknown option ${JSON.stringify(unknown)}${question}`, { hint });
   }
@@ -61,6 +62,12 @@ function parsedStrictly<Options extends OptionTable>(
   } catch (error) {
     throw new CodecellError("usage", whatIsWrong(error), { hint, cause: error });
   }
+}
+
+/** An option of another tool first: `--volume` is near to nothing of ours, and `-v` to everything. */
+function meantOption(written: string, names: readonly string[]): string | undefined {
+  const familiar = familiarOption(written.replace(/^--?/, ""), names);
+  return familiar ?? (written.startsWith("--") ? nearest(written.slice(2), names) : undefined);
 }
 
 function firstUnknownOption(argv: readonly string[], options: OptionTable): string | undefined {

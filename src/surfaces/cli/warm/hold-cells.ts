@@ -72,6 +72,7 @@ async function openCodecell({ flags }: HolderSettings, { terminal, runners }: Co
     runners: await runners(silentLogger, { named: policy.isolation.runner }),
     stateDir: stateDirOf(flags, terminal),
     hostCalls: { models: false },
+    heldBy: "warm",
     filesStayInCell: true,
   });
 }

@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import { commands } from "../commands.ts";
+import { suggestedPhrases } from "./familiar-commands.ts";
+import { unknownCommand } from "./unknown-command.ts";
+
+const names = commands.map(({ name }) => name);
+
+test.each([
+  ["sessions delete demo", "did you mean codecell sessions rm?"],
+  ["session ls", "did you mean codecell sessions ls?"],
+  ["session delete demo", "did you mean codecell sessions rm?"],
+  ["sandbox list", "did you mean codecell sessions ls?"],
+  ["policy validate", "did you mean codecell policy check?"],
+  ["artifacts download demo", "did you mean codecell artifacts get?"],
+  ["files list", "did you mean codecell artifacts ls?"],
+  ["token revoke ci", "did you mean codecell token rm?"],
+  ["token list", "did you mean codecell token ls?"],
+  ["images", "`codecell image ls` lists the images"],
+  ["list", "`codecell ps` lists what is live now"],
+  ["exec demo ls", "`codecell run -c CODE`"],
+  ["start", "`codecell serve` starts the service"],
+  ["kill demo", "`codecell ps` shows which process holds a session"],
+  ["session kill demo", "`codecell ps` shows which process holds a session"],
+  ["get pods", "`codecell ps` lists what is live now"],
+  ["script.py", "did you mean codecell run script.py?"],
+  ["-c 1", "did you mean codecell run -c?"],
+  ["polcy check", "did you mean codecell policy?"],
+])("codecell %s is answered with the command that was meant", (line, hint) => {
+  expect(unknownCommand(line.split(" "), commands).hint).toContain(hint);
+});
+
+test("words that resemble nothing are answered with the list of commands", () => {
+  expect(unknownCommand(["constructor"], commands).hint).toContain("use one of: run, ");
+  expect(unknownCommand(["sessions", "toString"], commands).hint).toContain("use one of: sessions ls");
+});
+
+test("every command that a suggestion names exists", () => {
+  const named = suggestedPhrases.flatMap((text) => [...text.matchAll(/`codecell ([a-z]+)(?: ([a-z]+))?/g)]);
+  expect(named.length).toBeGreaterThan(40);
+  for (const [, first = "", second] of named) {
+    const isKnown = names.some(
+      (name) =>
+        name === first || name === `${first} ${second}` || (second === undefined && name.startsWith(`${first} `)),
+    );
+    expect(isKnown, `codecell ${first} ${second ?? ""}`).toBe(true);
+  }
+});

@@ -1,3 +1,5 @@
+import { extname } from "node:path";
+import { CodecellError } from "../../../lib/errors.ts";
 import { defaultLanguage, languageNames } from "../../../policy/languages.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { policyOptions } from "../policy/policy-options.ts";
@@ -21,6 +23,9 @@ const options = {
     help: "Run in a named session, which keeps variables, history and files for the next call.",
   },
   warm: { type: "boolean", help: "Use a cell that a background process keeps ready. Also: CODECELL_WARM=1." },
+  output: { type: "string", short: "o", value: "FILE", help: "Of a notebook: where to write it with its outputs." },
+  inplace: { type: "boolean", help: "Of a notebook: write the outputs into the notebook itself." },
+  "allow-errors": { type: "boolean", help: "Of a notebook: continue after a cell that raises an exception." },
   ...policyOptions,
   ...stateOptions,
   receipt: { type: "boolean", help: "Print to stderr what enforced the most important rules." },
@@ -46,6 +51,8 @@ export const runCommand: Command = {
     "Ctrl-C interrupts the program; a second Ctrl-C kills it.",
     "With --session, the variables are saved before the command exits. Variables that cannot be saved or restored are " +
       "listed on stderr. A session takes one call at a time; another call meanwhile is refused (exit code 75).",
+    "A notebook (FILE.ipynb) is run cell by cell up to the first error. It and its outputs are written to FILE.executed.ipynb beside " +
+      "it, even if a cell failed. --timeout applies to each cell.",
     "With --warm, the first call starts a background process that keeps cells of the same policy ready for the next calls, and " +
       "exits after 5 minutes without one. `codecell warm status` lists these processes, `codecell warm stop` stops them.",
   ],
@@ -56,6 +63,7 @@ export const runCommand: Command = {
     ["cat script.py | codecell run -", "run code from stdin"],
     ["codecell run job.sh --timeout 2m --mount ./data:/data", "run bash with a read-only directory at /data"],
     ["codecell run --session work -c 'x = 1'", "keep x for the next call with --session work"],
+    ["codecell run analysis.ipynb", "run a notebook and write analysis.executed.ipynb"],
     ["codecell run --warm -c '1 + 1'", "use a cell that is already running, from the second call on"],
     ["codecell run --receipt script.py", "also print what enforced the policy"],
     ["codecell run -c '1/0' --json", "print one JSON object, for programs"],
@@ -67,6 +75,11 @@ async function runProgram(argv: readonly string[], context: CommandContext): Pro
   const { terminal } = context;
   const { values, positionals, afterDashes } = parseArguments("run", argv, options, Number.POSITIVE_INFINITY);
   const { file, args } = fileAndArguments(positionals, afterDashes, values.code !== undefined);
+  if (file !== undefined && values.code === undefined && extname(file).toLowerCase() === ".ipynb") {
+    const { runNotebook } = await import("../notebook/run-notebook.ts");
+    return runNotebook(file, args, values, context);
+  }
+  refuseNotebookFlags(values);
   const code = await readCode(file, values, terminal);
   const program = { code, how: programOptions(code, args, terminal) };
   const warm = values.warm || terminal.env.CODECELL_WARM === "1";
@@ -79,4 +92,15 @@ async function runProgram(argv: readonly string[], context: CommandContext): Pro
   // Imported here, because a call that uses a warm cell needs nothing of it.
   const { runInFreshCell } = await import("../sessions/run-in-fresh-cell.ts");
   return runInFreshCell(program, values, context, attempt?.kind === "absent" ? attempt.holder : undefined);
+}
+
+function refuseNotebookFlags(values: Readonly<Record<string, unknown>>): void {
+  const flag = ["output", "inplace", "allow-errors"].find((name) => values[name] !== undefined);
+  if (flag === undefined) return;
+  throw new CodecellError("usage", `--${flag} is for notebooks, whose names end in .ipynb`, {
+    hint:
+      flag === "output"
+        ? "redirect the output with >FILE, or copy a file with `codecell artifacts get`"
+        : "leave it out",
+  });
 }

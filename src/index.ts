@@ -46,15 +46,16 @@ export type { ReadOptions } from "./sessions/interpreter/read-options.ts";
 export type { RunEgress } from "./sessions/network/egress-record.ts";
 /** What of a new policy holds at once, and what only later. */
 export type { PolicyReload } from "./sessions/rules/reloaded-policy.ts";
+/** How one run goes. */
+export type { RecordedEvent, RecordedOutputs } from "./sessions/runs/recorded-outputs.ts";
 /** One execution: its events, its result and how it ended. */
 export type { DisplayEvent, Run, RunEvent, RunResult, RunUsage } from "./sessions/runs/run.ts";
-/** How one run goes. */
 export type { RunOptions } from "./sessions/runs/run-options.ts";
 /** A session, and what is known of it. */
 export type { Session } from "./sessions/session.ts";
 export type { SessionInfo, SessionState } from "./sessions/session-info.ts";
 /** One past run of a session. */
-export type { HistoryEntry } from "./sessions/storage/session-history.ts";
+export type { HistoryEntry, HistoryOptions, HistoryRun } from "./sessions/storage/session-history.ts";
 /** What came back of a saved session. */
 export type { RestoreReport } from "./sessions/storage/session-saves.ts";
 /** The last save of a session's variables. */

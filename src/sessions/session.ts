@@ -22,7 +22,7 @@ import type { ManagedSession } from "./managed-session.ts";
 import { Run } from "./runs/run.ts";
 import type { RunOptions } from "./runs/run-options.ts";
 import type { SessionInfo, SessionState } from "./session-info.ts";
-import type { HistoryEntry } from "./storage/session-history.ts";
+import type { HistoryOptions, HistoryRun } from "./storage/session-history.ts";
 import type { RestoreReport } from "./storage/session-saves.ts";
 import type { SessionRecord, SnapshotInfo } from "./storage/store.ts";
 
@@ -274,9 +274,12 @@ export class Session implements AsyncDisposable {
     return (await this.wake()).pythonVersion;
   }
 
-  /** Its last runs, oldest first; kept if the policy persists sessions. */
-  history(limit = 100): Promise<HistoryEntry[]> {
-    return this.managed.runs.history(limit);
+  /**
+   * Its last runs, oldest first, with their outputs if asked. They are kept as long as the session, and on disk if the policy
+   * persists sessions. Of too many outputs, the latest are kept.
+   */
+  history(options: number | HistoryOptions = {}): Promise<HistoryRun[]> {
+    return this.managed.runs.history(typeof options === "number" ? { limit: options } : options);
   }
 
   /** Writes the variables to disk, and lists those that cannot be saved. The host never interprets the values. */

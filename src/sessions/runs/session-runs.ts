@@ -4,10 +4,13 @@ import { defaultLanguage } from "../../policy/languages.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { SessionFunctions } from "../functions/session-functions.ts";
 import type { SessionCell } from "../session-cell.ts";
-import type { HistoryEntry } from "../storage/session-history.ts";
+import { MemoryHistory } from "../storage/memory-history.ts";
+import type { HistoryEntry, HistoryOptions, HistoryRun } from "../storage/session-history.ts";
 import type { SavedSession, SessionSaves } from "../storage/session-saves.ts";
 import type { SessionStore } from "../storage/store.ts";
+import type { StoredOutputs } from "../storage/stored-outputs.ts";
 import type { LiveRunOptions } from "./live-run-options.ts";
+import { OutputRecorder, type RecordedOutputs } from "./recorded-outputs.ts";
 import type { RunProgress, RunResult } from "./run.ts";
 import { milliseconds, type RunOptions } from "./run-options.ts";
 
@@ -28,6 +31,11 @@ interface BegunRun {
   readonly ended: Promise<RunResult>;
 }
 
+/** How much of the outputs of one run is kept, on disk and in memory. */
+const recordedBytes = { onDisk: 8 * 1024 * 1024, inMemory: 1024 * 1024 };
+/** Outputs on their way to the disk. The attack: a program that prints faster than the disk writes, in run after run. */
+const maxUnwrittenBytes = 4 * recordedBytes.onDisk;
+
 /** The runs of a session over all its cells: numbers them, queues them and keeps their history. */
 export class SessionRuns {
   readonly #session: SessionWithRuns;
@@ -38,6 +46,10 @@ export class SessionRuns {
   /** runs whose code is not sent yet, because the cell starts or the disk is marked */
   #unsent = 0;
   readonly #onSent: (() => void)[] = [];
+  /** of a session that is not kept on disk */
+  readonly #memory = new MemoryHistory();
+  #outputs: StoredOutputs | undefined;
+  #unwrittenBytes = 0;
 
   constructor(session: SessionWithRuns) {
     this.#session = session;
@@ -68,9 +80,12 @@ export class SessionRuns {
   }
 
   /** The last runs, oldest first. */
-  async history(limit: number): Promise<HistoryEntry[]> {
+  async history({ limit = 100, outputs = false }: HistoryOptions): Promise<HistoryRun[]> {
+    const { policy, store, key } = this.#session;
+    if (!policy.session.persist) return this.#memory.list(limit, outputs);
     await this.written();
-    return this.#session.store.history(this.#session.key, limit);
+    const entries = await store.history(key, limit);
+    return outputs ? this.#storedOutputs().read(entries) : entries;
   }
 
   /** Waits until the history is on disk. */
@@ -81,9 +96,12 @@ export class SessionRuns {
   async #perform(progress: RunProgress, code: string, options: LiveRunOptions): Promise<RunResult> {
     this.#performing++;
     try {
+      const { onDisk, inMemory } = recordedBytes;
+      const recorder = new OutputRecorder(this.#session.policy.session.persist ? onDisk : inMemory);
+      progress.log.record(recorder);
       const { number, ended } = await this.#begin(progress, code, options);
       const result = await ended;
-      this.#ended(number, code, options.language ?? defaultLanguage, result);
+      this.#ended(number, { code, language: options.language ?? defaultLanguage }, result, recorder);
       return result;
     } finally {
       this.#performing--;
@@ -110,15 +128,40 @@ export class SessionRuns {
     }
   }
 
-  #ended(number: number, code: string, language: string, result: RunResult): void {
+  #ended(
+    number: number,
+    program: { readonly code: string; readonly language: string },
+    result: RunResult,
+    recorder: OutputRecorder,
+  ): void {
     const session = this.#session;
-    const { cell, saves, store } = session;
+    const { cell, saves } = session;
     session.touch();
     if (result.state === "lost") saves.lost(cell.live?.isAlive !== true);
     else saves.changed();
-    if (!session.policy.session.persist) return;
     const { status, durationMs } = result;
-    const entry = { run: number, atMs: session.record.usedMs, language, code, status, durationMs };
-    this.#writes.run(() => store.appendHistory(session.key, entry)).catch(() => {});
+    const outputs = recorder.recorded(result);
+    const silent = outputs ? {} : { isSilent: true as const };
+    const entry = { run: number, atMs: session.record.usedMs, ...program, status, durationMs, ...silent };
+    if (session.policy.session.persist) this.#write(entry, outputs, recorder.bytes);
+    else this.#memory.append(entry, outputs, recorder.bytes);
+  }
+
+  /** Writes to disk after the result is on its way to its caller. */
+  #write(entry: HistoryEntry, outputs: RecordedOutputs | undefined, bytes: number): void {
+    const { store, key } = this.#session;
+    this.#writes.run(() => store.appendHistory(key, entry)).catch(() => {});
+    if (!outputs || this.#unwrittenBytes + bytes > maxUnwrittenBytes) return;
+    this.#unwrittenBytes += bytes;
+    const written = this.#writes.run(() => this.#storedOutputs().append(entry, outputs));
+    const over = () => {
+      this.#unwrittenBytes -= bytes;
+    };
+    written.then(over, over);
+  }
+
+  #storedOutputs(): StoredOutputs {
+    this.#outputs ??= this.#session.store.outputs(this.#session.key);
+    return this.#outputs;
   }
 }

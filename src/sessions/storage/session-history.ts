@@ -1,5 +1,6 @@
 import { appendFile, readFile, rename, stat } from "node:fs/promises";
 import { z } from "zod";
+import type { RecordedOutputs } from "../runs/recorded-outputs.ts";
 
 const count = z.int().min(0);
 
@@ -10,10 +11,25 @@ const historySchema = z.object({
   code: z.string(),
   status: z.string(),
   durationMs: z.number(),
+  /** it printed, displayed and returned nothing */
+  isSilent: z.literal(true).optional(),
 });
 
 /** One run of a session, as its history keeps it. */
 export type HistoryEntry = Readonly<z.output<typeof historySchema>>;
+
+/** The same with its outputs. Without them: they were not asked for, or are no longer kept. */
+export interface HistoryRun extends HistoryEntry {
+  readonly outputs?: RecordedOutputs;
+}
+
+/** What to read of a session's history. */
+export interface HistoryOptions {
+  /** how many of the latest runs; default: 100 */
+  readonly limit?: number;
+  /** also what they printed, displayed and returned; default: false */
+  readonly outputs?: boolean;
+}
 
 /** A session may live for years, and the code of a run may have megabytes. Two files of this size are kept. */
 const maxFileBytes = 16 * 1024 * 1024;

@@ -203,6 +203,63 @@ describe.skipIf(!runners.includes("process"))("codecell run notebook.ipynb", () 
   });
 });
 
+describe.skipIf(!runners.includes("process"))("codecell sessions export", () => {
+  const exported = (...argv: string[]) => codecell(["sessions", "export", ...argv], { cwd, env });
+  const codeRun = (...argv: string[]) => call("--runner", "process", "--session", "work", ...argv);
+  beforeAll(async () => {
+    await codeRun("-c", "print('hi')\ndisplay({'image/png': b'\\x89PNG' * 2000}, raw=True)\n[1, 2]");
+    await codeRun("-c", "print('a\\rimport os'); 1/0");
+    await codeRun("--language", "bash", "-c", "echo from bash");
+  });
+
+  test("writes the runs of a session as a notebook with their outputs", async () => {
+    expect(await exported("work", "--output", "work.ipynb")).toMatchObject({
+      ...{ code: 0, stdout: "wrote work.ipynb (3 runs)\n", stderr: "" },
+    });
+    const cells = await written("work.ipynb");
+    expect(cells.map(kinds)).toEqual([["stream", "display_data", "execute_result"], ["stream", "error"], ["stream"]]);
+    const data = Buffer.from("\x89PNG".repeat(2000), "latin1").toString("base64");
+    expect(cells[0]?.outputs[1]).toMatchObject({ data: { "image/png": data } });
+    expect(cells[2]).toMatchObject({ source: ["%%bash\n", "echo from bash"], execution_count: 3 });
+    expect(await exported("work", "--output", "work.ipynb")).toMatchObject({
+      ...{ code: 2, stderr: expect.stringContaining("already exists") },
+    });
+    const rerun = await call("--runner", "process", "work.ipynb", "--allow-errors");
+    expect(rerun).toMatchObject({ code: 0, stdout: expect.stringContaining("from bash\n") });
+    expect((await written("work.executed.ipynb")).map(kinds)).toEqual(cells.map(kinds));
+  });
+
+  test("writes them as a script that runs, and as JSON", async () => {
+    const script = await exported("work", "--format", "py");
+    expect(script).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("#> hi\n#> [image/png, 8000 bytes]\n#> [1, 2]\n"),
+    });
+    await writeFile(place("work.py"), script.stdout);
+    expect(await call("--runner", "process", "work.py")).toMatchObject({ code: 0, stdout: "hi\n" });
+    const { stdout } = await exported("work", "--format", "json", "--last", "2");
+    expect(JSON.parse(stdout)).toMatchObject({
+      session_id: "work",
+      history: [
+        { run: 2, status: "error", outputs: { error: { type: "ZeroDivisionError" } } },
+        { run: 3, language: "bash", outputs: { events: [{ type: "stdout", text: "from bash\n" }] } },
+      ],
+    });
+  });
+
+  test("explains an unknown session and an unknown format", async () => {
+    expect(await exported("nobody")).toMatchObject({ code: 1, stderr: expect.stringContaining('no session "nobody"') });
+    expect(await exported("work", "-o", "work.docx")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--format"),
+    });
+    expect(await exported("work", "--format", "R")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("ipynb, py, json"),
+    });
+  });
+});
+
 describe.skipIf(!runners.includes("wasm"))("codecell run notebook.ipynb without a shell", () => {
   test("names the cell that needs one, and runs nothing", async () => {
     await notebook("needs.ipynb", ["print('not run')", "!ls"]);

@@ -1,5 +1,5 @@
 import { constants, type Stats } from "node:fs";
-import { access, chmod, lstat, open, realpath, stat } from "node:fs/promises";
+import { access, lstat, open, realpath, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { CodecellError, messageOf } from "../../../lib/errors.ts";
 import { writeFileAtomically } from "../../../lib/files/atomic-file.ts";
@@ -10,6 +10,8 @@ export interface NotebookTarget {
   readonly path: string;
   /** permissions of the file */
   readonly mode: number;
+  /** identity of its directory */
+  readonly directory: { readonly dev: number; readonly ino: number };
 }
 
 export interface TargetFlags {
@@ -60,21 +62,22 @@ export async function notebookTarget(source: string, flags: TargetFlags, cwd: st
   const mode = own.mode & 0o777;
   if (flags.inplace) {
     const path = await realpath(source); // a link stays a link
-    await checkDirectory(path, flags);
-    return { path, mode };
+    return { path, mode, directory: await checkDirectory(path, flags) };
   }
   const path = flags.output === undefined ? besideNotebook(source) : resolve(cwd, flags.output);
   const shown = flags.output ?? basename(path);
   if (flags.output === "-") throw new CodecellError("usage", "--output needs a file, not -");
-  await checkDirectory(path, flags);
+  const directory = await checkDirectory(path, flags);
   await checkReplaceable(path, shown, own);
-  return { path, mode };
+  return { path, mode, directory };
 }
 
-export async function writeNotebookFile({ path, mode }: NotebookTarget, text: string): Promise<void> {
+export async function writeNotebookFile({ path, mode, directory }: NotebookTarget, text: string): Promise<void> {
   try {
-    await writeFileAtomically(path, text);
-    await chmod(path, mode);
+    const { dev, ino } = await stat(dirname(path));
+    // The attack: a cell that may write this directory's parent puts a link to another directory in its place.
+    if (dev !== directory.dev || ino !== directory.ino) throw new Error("its directory was replaced meanwhile");
+    await writeFileAtomically(path, text, mode);
   } catch (cause) {
     throw new CodecellError("disk_failed", `the outputs could not be written to ${path}: ${messageOf(cause)}`, {
       hint: "free some space, or use --output FILE",
@@ -87,9 +90,11 @@ function besideNotebook(source: string): string {
   return join(dirname(source), `${basename(source, extname(source))}.executed${extension}`);
 }
 
-async function checkDirectory(path: string, { output }: TargetFlags): Promise<void> {
+async function checkDirectory(path: string, { output }: TargetFlags): Promise<NotebookTarget["directory"]> {
   try {
     await access(dirname(path), constants.W_OK);
+    const { dev, ino } = await stat(dirname(path));
+    return { dev, ino };
   } catch (cause) {
     const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT";
     const what =

@@ -8,8 +8,8 @@ import { MemoryHistory } from "../storage/memory-history.ts";
 import type { HistoryEntry, HistoryOptions, HistoryRun } from "../storage/session-history.ts";
 import type { SavedSession, SessionSaves } from "../storage/session-saves.ts";
 import type { SessionStore } from "../storage/store.ts";
-import type { StoredOutputs } from "../storage/stored-outputs.ts";
 import type { LiveRunOptions } from "./live-run-options.ts";
+import { OutputWriter } from "./output-writer.ts";
 import { OutputRecorder, type RecordedOutputs } from "./recorded-outputs.ts";
 import type { RunProgress, RunResult } from "./run.ts";
 import { milliseconds, type RunOptions } from "./run-options.ts";
@@ -33,8 +33,6 @@ interface BegunRun {
 
 /** How much of the outputs of one run is kept, on disk and in memory. */
 const recordedBytes = { onDisk: 8 * 1024 * 1024, inMemory: 1024 * 1024 };
-/** Outputs on their way to the disk. The attack: a program that prints faster than the disk writes, in run after run. */
-const maxUnwrittenBytes = 4 * recordedBytes.onDisk;
 
 /** The runs of a session over all its cells: numbers them, queues them and keeps their history. */
 export class SessionRuns {
@@ -48,8 +46,7 @@ export class SessionRuns {
   readonly #onSent: (() => void)[] = [];
   /** of a session that is not kept on disk */
   readonly #memory = new MemoryHistory();
-  #outputs: StoredOutputs | undefined;
-  #unwrittenBytes = 0;
+  #outputs: OutputWriter | undefined;
 
   constructor(session: SessionWithRuns) {
     this.#session = session;
@@ -85,11 +82,12 @@ export class SessionRuns {
     if (!policy.session.persist) return this.#memory.list(limit, outputs);
     await this.written();
     const entries = await store.history(key, limit);
-    return outputs ? this.#storedOutputs().read(entries) : entries;
+    return outputs ? store.outputs(key).read(entries) : entries;
   }
 
   /** Waits until the history is on disk. */
   async written(): Promise<void> {
+    this.#outputs?.flush();
     await this.#writes.settled();
   }
 
@@ -147,21 +145,12 @@ export class SessionRuns {
     else this.#memory.append(entry, outputs, recorder.bytes);
   }
 
-  /** Writes to disk after the result is on its way to its caller. */
+  /** Both are written after the result is on its way to its caller. */
   #write(entry: HistoryEntry, outputs: RecordedOutputs | undefined, bytes: number): void {
     const { store, key } = this.#session;
     this.#writes.run(() => store.appendHistory(key, entry)).catch(() => {});
-    if (!outputs || this.#unwrittenBytes + bytes > maxUnwrittenBytes) return;
-    this.#unwrittenBytes += bytes;
-    const written = this.#writes.run(() => this.#storedOutputs().append(entry, outputs));
-    const over = () => {
-      this.#unwrittenBytes -= bytes;
-    };
-    written.then(over, over);
-  }
-
-  #storedOutputs(): StoredOutputs {
-    this.#outputs ??= this.#session.store.outputs(this.#session.key);
-    return this.#outputs;
+    if (!outputs) return;
+    this.#outputs ??= new OutputWriter(store.outputs(key), this.#writes);
+    this.#outputs.add({ run: entry.run, atMs: entry.atMs, outputs }, bytes);
   }
 }

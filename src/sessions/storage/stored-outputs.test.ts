@@ -30,9 +30,9 @@ const sizes = async () => {
 describe("StoredOutputs", () => {
   test("gives back what was stored, for the runs that are asked for", async () => {
     const outputs = new StoredOutputs(directory);
-    await outputs.append(entry(1), printed("one\n\u2028"));
-    await outputs.append(entry(2), picture(7));
-    await outputs.append(entry(3), printed("three"));
+    await outputs.append([{ ...entry(1), outputs: printed("one\n\u2028") }]);
+    await outputs.append([{ ...entry(2), outputs: picture(7) }]);
+    await outputs.append([{ ...entry(3), outputs: printed("three") }]);
     const runs = await new StoredOutputs(directory).read([entry(1), entry(2)]);
     expect(runs).toEqual([
       { ...entry(1), outputs: printed("one\n\u2028") },
@@ -42,8 +42,8 @@ describe("StoredOutputs", () => {
 
   test("stores the same display once, and a small one in the line", async () => {
     const outputs = new StoredOutputs(directory);
-    for (const run of [1, 2, 3]) await outputs.append(entry(run), picture(7));
-    await outputs.append(entry(4), picture(8, 100));
+    for (const run of [1, 2, 3]) await outputs.append([{ ...entry(run), outputs: picture(7) }]);
+    await outputs.append([{ ...entry(4), outputs: picture(8, 100) }]);
     expect((await readdir(join(directory, "displays"))).length).toBe(1);
     const [, , , last] = await outputs.read([1, 2, 3, 4].map((run) => entry(run)));
     expect(last?.outputs).toEqual(picture(8, 100));
@@ -55,10 +55,17 @@ describe("StoredOutputs", () => {
     expect(unknown).toEqual(entry(2));
   });
 
+  test("takes the outputs of several runs at once", async () => {
+    const outputs = new StoredOutputs(directory);
+    await outputs.append([1, 2].map((run) => ({ ...entry(run), outputs: printed(`${run}`) })));
+    const runs = await outputs.read([entry(1), entry(2)]);
+    expect(runs.map((run) => run.outputs)).toEqual([printed("1"), printed("2")]);
+  });
+
   test("tells two runs with the same number apart", async () => {
     const outputs = new StoredOutputs(directory);
-    await outputs.append(entry(1, 10), printed("first"));
-    await outputs.append(entry(1, 20), printed("second"));
+    await outputs.append([{ ...entry(1, 10), outputs: printed("first") }]);
+    await outputs.append([{ ...entry(1, 20), outputs: printed("second") }]);
     const runs = await outputs.read([entry(1, 10), entry(1, 20)]);
     expect(runs.map((run) => run.outputs)).toEqual([printed("first"), printed("second")]);
   });
@@ -68,7 +75,7 @@ describe("StoredOutputs", () => {
     let outputs = new StoredOutputs(directory, limits);
     for (let run = 1; run <= 60; run++) {
       if (run % 7 === 0) outputs = new StoredOutputs(directory, limits); // another process
-      await outputs.append(entry(run), run % 2 ? picture(run) : printed("x".repeat(500)));
+      await outputs.append([{ ...entry(run), outputs: run % 2 ? picture(run) : printed("x".repeat(500)) }]);
     }
     expect(await sizes()).toBeLessThan(2 * 4_000 + 2 * 60_000);
     const [first, last] = await outputs.read([entry(1), entry(60)]);
@@ -78,26 +85,26 @@ describe("StoredOutputs", () => {
 
   test("shows no display whose file was changed or truncated, and stores it again", async () => {
     const outputs = new StoredOutputs(directory);
-    await outputs.append(entry(1), picture(7));
+    await outputs.append([{ ...entry(1), outputs: picture(7) }]);
     const [name = ""] = await readdir(join(directory, "displays"));
     const path = join(directory, "displays", name);
     await writeFile(path, Buffer.alloc(10_000, 9));
     const [changed] = await outputs.read([entry(1)]);
     expect(changed?.outputs).toMatchObject({ events: [], leftOutBytes: 10_003 });
     await truncate(path, 10);
-    await outputs.append(entry(2), picture(7));
+    await outputs.append([{ ...entry(2), outputs: picture(7) }]);
     expect((await readFile(path)).equals(Buffer.alloc(10_000, 7))).toBe(true);
   });
 
   test("skips lines that are incomplete or hostile, and keeps those after them", async () => {
     const outputs = new StoredOutputs(directory);
-    await outputs.append(entry(1), printed("one"));
+    await outputs.append([{ ...entry(1), outputs: printed("one") }]);
     const path = join(directory, "outputs.jsonl");
     await truncate(path, (await stat(path)).size - 20);
     const hash = "../".repeat(20).concat("etc/passwd").padEnd(64, "x");
     const event = { type: "display", display: 1, mime: "text/plain", sha256: hash, bytes: 1 };
     await writeFile(path, `\n${JSON.stringify({ run: 2, atMs: 2, events: [event], leftOutBytes: 0 })}`, { flag: "a" });
-    await outputs.append(entry(3), printed("three"));
+    await outputs.append([{ ...entry(3), outputs: printed("three") }]);
     const runs = await outputs.read([entry(1), entry(2), entry(3)]);
     expect(runs.map((run) => run.outputs)).toEqual([undefined, undefined, printed("three")]);
   });
@@ -105,7 +112,7 @@ describe("StoredOutputs", () => {
   test("does not bring back the directory of a session that was removed", async () => {
     const outputs = new StoredOutputs(directory);
     await rm(directory, { recursive: true });
-    await expect(outputs.append(entry(1), picture(7))).rejects.toThrow();
+    await expect(outputs.append([{ ...entry(1), outputs: picture(7) }])).rejects.toThrow();
     await expect(readdir(directory)).rejects.toThrow("ENOENT");
   });
 });

@@ -28,6 +28,11 @@ const lineSchema = z.object({
   leftOutBytes: count,
 });
 
+/** A run, and what it printed, displayed and returned. */
+export interface OutputsOfRun extends Pick<HistoryEntry, "run" | "atMs"> {
+  readonly outputs: RecordedOutputs;
+}
+
 /**
  * The outputs of a session's runs, beside its history: a line per run, and each larger display in a file that is named by its
  * hash, once. Nothing waits for the disk to sync: a power cut may cost the last outputs, and a damaged one is not shown.
@@ -45,15 +50,17 @@ export class StoredOutputs {
     this.#limits = maxima;
   }
 
-  /** Adds the outputs of a run. The oldest ones go when there are too many. */
-  async append({ run, atMs }: Pick<HistoryEntry, "run" | "atMs">, outputs: RecordedOutputs): Promise<void> {
-    const events: StoredEvent[] = [];
-    for (const event of outputs.events) events.push(await this.#stored(event));
-    const { value, error, leftOutBytes } = outputs;
-    // It starts with a line break, so that an incomplete line before it does not damage it.
-    await appendFile(this.#file, `\n${JSON.stringify({ run, atMs, events, value, error, leftOutBytes })}`, {
-      mode: 0o600,
-    });
+  /** Adds the outputs of runs. The oldest ones go when there are too many. */
+  async append(runs: readonly OutputsOfRun[]): Promise<void> {
+    let text = "";
+    for (const { run, atMs, outputs } of runs) {
+      const { value, error, leftOutBytes } = outputs;
+      const events: StoredEvent[] = [];
+      for (const event of outputs.events) events.push(await this.#stored(event));
+      // It starts with a line break, so that an incomplete line before it does not damage it.
+      text += `\n${JSON.stringify({ run, atMs, events, value, error, leftOutBytes })}`;
+    }
+    await appendFile(this.#file, text, { mode: 0o600 });
     const isFull = (this.#displayBytes ?? 0) > this.#limits.displayBytes;
     if (isFull || (await stat(this.#file)).size > this.#limits.textBytes) await this.#nextGeneration();
   }

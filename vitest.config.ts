@@ -45,8 +45,19 @@ export default defineConfig({
       {
         test: {
           name: "runtime",
-          include: ["test/{contract,parity,escape,fault,e2e,cpython}/**/*.test.ts", ...ownDocker],
+          include: ["test/{contract,parity,escape,fault,e2e,cpython}/**/*.test.ts"],
           exclude: contracts,
+          globalSetup: stateHomes,
+          ...shared,
+          ...patience,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+        },
+      },
+      {
+        test: {
+          name: "own-engines",
+          include: ownDocker,
           globalSetup: stateHomes,
           ...shared,
           ...patience,

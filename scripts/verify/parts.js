@@ -32,6 +32,7 @@ export const parts = [
     asks: "Does every test pass, on every runtime of this machine?",
     command: ["bash", "scripts/test-all.sh"],
     limitSeconds: 3600,
+    env: { ATTACKS: "all", ATTACK_CONTROLS: "all", CONTAINERS_SECONDS: "2400" },
   },
   {
     name: "bench",

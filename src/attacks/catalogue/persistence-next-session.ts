@@ -38,7 +38,7 @@ verdict = nothing([place for place in places if os.path.exists(place + "/left-" 
 import site
 wanted = [os.path.expanduser("~/" + name) for name in (".bashrc", ".profile", ".bash_profile", ".pythonrc", ".config/autostart/x.desktop", ".config/systemd/user/x.service", ".ssh/rc", ".pdbrc")]
 wanted += ["/etc/cron.d/x", "/var/spool/cron/crontabs/root", "/etc/profile.d/x.sh", "/etc/ld.so.preload", "/etc/rc.local"]
-wanted += [site.getusersitepackages() + "/" + name for name in ("planted.pth", "usercustomize.py", "sitecustomize.py")]
+wanted += [(site.getusersitepackages() or "/home") + "/" + name for name in ("planted.pth", "usercustomize.py", "sitecustomize.py")]
 for path in wanted:
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -49,7 +49,7 @@ verdict = "contained"`,
     ),
     afterwards: `
 import site
-roots = [os.path.expanduser("~"), "/etc/cron.d", "/var/spool/cron", "/etc/profile.d", "/etc/ld.so.preload", "/etc/rc.local", site.getusersitepackages()]
+roots = [os.path.expanduser("~"), "/etc/cron.d", "/var/spool/cron", "/etc/profile.d", "/etc/ld.so.preload", "/etc/rc.local", site.getusersitepackages() or "/home"]
 found = []
 for root in roots:
     for base, _, names in [(os.path.dirname(root), [], [os.path.basename(root)])] if os.path.isfile(root) else os.walk(root):

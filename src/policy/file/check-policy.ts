@@ -10,7 +10,7 @@ export type Checked<T> = { readonly value: T } | { readonly problems: readonly F
 /** explaining an issue is slower than finding it, and nobody reads the thousandth */
 const maxExplained = 40;
 /** `fs:` with nothing below it means the same as no `fs` at all. */
-const sectionNames = ["isolation", "fs", "net", "proc", "env", "session", "kernel", "overrides"];
+const sectionNames = "isolation fs net proc env session kernel llm tools audit overrides".split(" ");
 
 /** Checks data against a schema of this folder: a policy, or the part of one at the path `at`. Never throws. */
 export function checkPolicy<Schema extends z.ZodType>(

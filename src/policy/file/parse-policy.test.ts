@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { cpuMsOf } from "../../../test/support/cpu-time.ts";
 import { CodecellError } from "../../lib/errors.ts";
+import { policySchema } from "../schema.ts";
 import { parsePolicy } from "./parse-policy.ts";
 import { parsePolicyText } from "./parse-policy-text.ts";
 
@@ -26,6 +27,11 @@ describe("a policy file", () => {
   test.each(["", "\n", "# nothing\n", "---\n", "{}", "version: 1", "fs:\nnet:\nproc:\n", "\ufeff"])(
     "an empty policy file (%j) is the strictest policy",
     (text) => expect(parse(text)).toEqual(parsePolicy({})),
+  );
+
+  test.each(Object.keys(policySchema().shape).filter((name) => name !== "version"))(
+    "the empty section %s of a policy file means the same as none",
+    (name) => expect(parse(`${name}: # every rule is commented out\n`)).toEqual(parsePolicy({})),
   );
 
   test("has small limits and opens nothing of the host by default", () => {

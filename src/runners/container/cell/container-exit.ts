@@ -32,6 +32,8 @@ export async function containerExit(
     );
   const first = await Promise.race([waiting, closed]);
   const outcome = first === "closed" ? await Promise.race([waiting, after(noticeMs)]) : first;
+  // An engine may report the exit before it has passed on the container's last words.
+  if (first !== "closed") await Promise.race([closed, after(noticeMs)]);
   asking.abort(); // an open request would keep this process running
   const code = outcome && "code" in outcome ? outcome.code : null;
   const reason = exitReason(client.address, outcome);

@@ -270,6 +270,12 @@ describe.skipIf(!runners.includes("wasm"))("codecell run notebook.ipynb without 
       stderr: expect.stringContaining("cell 2 runs commands of a shell"),
     });
     expect(existsSync(place("needs.executed.ipynb"))).toBe(false);
+    await notebook("some.ipynb", ["%%bash\nls", "print('goes on')"]);
+    expect(await call("--runner", "wasm", "some.ipynb", "--allow-errors")).toMatchObject({
+      code: 0,
+      stdout: "goes on\n",
+    });
+    expect((await written("some.executed.ipynb")).map(kinds)).toEqual([["error"], ["stream"]]);
   });
 });
 

@@ -67,32 +67,35 @@ export class NotebookExecution {
     }
   }
 
-  /** Throws if the runner has no shell for a cell that needs one. */
-  async checkLanguages(session: Session, { allowErrors = false }: ExecuteOptions = {}): Promise<void> {
-    const needy = [...this.#programs].find(([cell, program]) => needsShell(program) && !isTolerant(cell, allowErrors));
-    if (!needy || (await session.languages()).includes("bash")) return;
-    const message = `cell ${needy[0].number} runs commands of a shell, which the ${session.runner} runner does not have`;
-    const hint = "use another runner, or give the cell the tag skip-execution; nothing was run";
-    throw new CodecellError("language_unavailable", message, { hint });
-  }
-
   /** Runs the cells up to the first failure, which is the last outcome then. Rejects if codecell itself fails. */
   async run(session: Session, options: ExecuteOptions = {}): Promise<void> {
     this.check(options);
-    await this.checkLanguages(session, options);
+    const lacksShell = await this.#lacksShell(session, options);
     for (const [cell, program] of this.#programs) {
       if (program.kind === "empty") continue;
       options.onCell?.(cell, program.kind === "run" ? program.notes : []);
       const outcome =
-        program.kind === "refused" ? this.#refuse(cell, program) : await this.#runCell(session, cell, program, options);
+        program.kind === "refused" || (lacksShell && needsShell(program))
+          ? this.#refuse(cell, program.kind === "refused" ? refusal(cell, program) : noShell(cell, session))
+          : await this.#runCell(session, cell, program, options);
       this.outcomes.push(outcome);
       await options.onCellEnd?.(outcome);
       if (outcome.status !== "ok" && !outcome.isTolerated) return;
     }
   }
 
-  #refuse(cell: NotebookCell, program: Extract<CellProgram, { kind: "refused" }>): CellOutcome {
-    const evalue = refusal(cell, program);
+  /** Whether cells need a shell that the runner does not have. Throws unless these may fail. */
+  async #lacksShell(session: Session, { allowErrors = false }: ExecuteOptions): Promise<boolean> {
+    const needy = [...this.#programs].filter(([, program]) => needsShell(program));
+    if (needy.length === 0 || (await session.languages()).includes("bash")) return false;
+    const strict = needy.find(([cell]) => !isTolerant(cell, allowErrors));
+    if (!strict) return true;
+    throw new CodecellError("language_unavailable", noShell(strict[0], session), {
+      hint: "use another runner, or give the cell the tag skip-execution; nothing was run",
+    });
+  }
+
+  #refuse(cell: NotebookCell, evalue: string): CellOutcome {
     const outputs: NotebookOutput[] = [
       { output_type: "error", ename: "UsageError", evalue, traceback: [`UsageError: ${evalue}`] },
     ];
@@ -135,6 +138,10 @@ function isTolerant({ tags }: NotebookCell, allowErrors: boolean): boolean {
 
 function needsShell(program: CellProgram): boolean {
   return program.kind === "run" && (program.needsShell || program.language === "bash");
+}
+
+function noShell({ number }: NotebookCell, { runner }: Session): string {
+  return `cell ${number} runs commands of a shell, which the ${runner} runner does not have`;
 }
 
 function refusal(cell: NotebookCell, { line, problem }: Extract<CellProgram, { kind: "refused" }>): string {

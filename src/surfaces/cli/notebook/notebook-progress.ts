@@ -30,6 +30,6 @@ export class NotebookProgress {
 
   stopped({ cell, problem = "it failed" }: CellOutcome, left: number): void {
     const rest = left === 0 ? "" : `; ${plural(left, "cell")} after it ${left === 1 ? "was" : "were"} not run`;
-    this.remark(`cell ${cell.number} stopped the notebook: ${printable(problem, 300)}${rest}`);
+    this.remark(`cell ${cell.number} stopped the notebook: ${printable(problem.split("\n", 1)[0] ?? "", 300)}${rest}`);
   }
 }

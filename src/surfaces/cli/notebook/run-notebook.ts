@@ -8,6 +8,7 @@ import { encodeNotebookRun } from "../../../service/wire/notebook-run.ts";
 import type { Session } from "../../../sessions/session.ts";
 import { checkSessionId } from "../../../sessions/session-id.ts";
 import type { CommandContext } from "../command.ts";
+import { sessionRemarks } from "../format/format-session-run.ts";
 import { jsonText } from "../format/json-text.ts";
 import { printRun } from "../format/print-run.ts";
 import type { PolicyFlags } from "../policy/policy-options.ts";
@@ -34,6 +35,7 @@ export interface NotebookFlags extends PolicyFlags, StateFlags, LogFlags, Target
   readonly language?: string | undefined;
   readonly warm?: boolean | undefined;
   readonly json?: boolean | undefined;
+  readonly receipt?: boolean | undefined;
   readonly "allow-errors"?: boolean | undefined;
 }
 
@@ -105,7 +107,11 @@ async function runCells(
       },
       follow: async (run) => {
         interruption.watch(run);
-        const printed = { showResult: true, hasNext: true, lostOutput: () => interruption.lostOutput };
+        const printed = {
+          ...{ showResult: true, hasNext: true, lostOutput: () => interruption.lostOutput },
+          // Once: it is the same for every cell.
+          showReceipt: flags.receipt && outcomes.length === 0,
+        };
         const result = flags.json ? await run : await printRun(run, terminal, printed);
         interruption.watch(undefined);
         return result;
@@ -130,7 +136,10 @@ async function runCells(
     terminal.stdout.write(jsonText(encodeNotebookRun({ ...facts, cellCount: execution.cellCount })));
   } else {
     if (isStopped) progress.stopped(last, left);
-    if (kept?.problem !== undefined) progress.remark(kept.problem);
+    if (kept) {
+      const nothing = { artifacts: [], leftOut: [], runner: session.runner };
+      for (const remark of sessionRemarks(session.id, nothing, kept, { hasFiles: true })) progress.remark(remark);
+    }
     progress.remark(
       written === undefined
         ? "the notebook has no code; nothing was written"

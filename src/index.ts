@@ -47,7 +47,6 @@ export type { RunEgress } from "./sessions/network/egress-record.ts";
 /** What of a new policy holds at once, and what only later. */
 export type { PolicyReload } from "./sessions/rules/reloaded-policy.ts";
 /** How one run goes. */
-export type { RecordedEvent, RecordedOutputs } from "./sessions/runs/recorded-outputs.ts";
 /** One execution: its events, its result and how it ended. */
 export type { DisplayEvent, Run, RunEvent, RunResult, RunUsage } from "./sessions/runs/run.ts";
 export type { RunOptions } from "./sessions/runs/run-options.ts";
@@ -55,7 +54,7 @@ export type { RunOptions } from "./sessions/runs/run-options.ts";
 export type { Session } from "./sessions/session.ts";
 export type { SessionInfo, SessionState } from "./sessions/session-info.ts";
 /** One past run of a session. */
-export type { HistoryEntry, HistoryOptions, HistoryRun } from "./sessions/storage/session-history.ts";
+export type { HistoryEntry } from "./sessions/storage/session-history.ts";
 /** What came back of a saved session. */
 export type { RestoreReport } from "./sessions/storage/session-saves.ts";
 /** The last save of a session's variables. */

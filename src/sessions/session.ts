@@ -22,7 +22,7 @@ import type { ManagedSession } from "./managed-session.ts";
 import { Run } from "./runs/run.ts";
 import type { RunOptions } from "./runs/run-options.ts";
 import type { SessionInfo, SessionState } from "./session-info.ts";
-import type { HistoryOptions, HistoryRun } from "./storage/session-history.ts";
+import type { HistoryEntry } from "./storage/session-history.ts";
 import type { RestoreReport } from "./storage/session-saves.ts";
 import type { SessionRecord, SnapshotInfo } from "./storage/store.ts";
 
@@ -275,10 +275,10 @@ export class Session implements AsyncDisposable {
   }
 
   /**
-   * Its last runs, oldest first, with their outputs if asked. They are kept as long as the session, and on disk if the policy
+   * Its last runs (100, or `limit`), oldest first, with their outputs if asked. They are kept as long as the session, and on disk if the policy
    * persists sessions. Of too many outputs, the latest are kept.
    */
-  history(options: number | HistoryOptions = {}): Promise<HistoryRun[]> {
+  history(options: number | { readonly limit?: number; readonly outputs?: boolean } = {}): Promise<HistoryEntry[]> {
     return this.managed.runs.history(typeof options === "number" ? { limit: options } : options);
   }
 

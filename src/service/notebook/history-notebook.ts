@@ -1,8 +1,8 @@
-import type { HistoryRun } from "../../sessions/storage/session-history.ts";
+import type { HistoryEntry } from "../../sessions/storage/session-history.ts";
 import { lines, type NotebookOutput, notebookOutputs, streamOutput } from "./notebook-output.ts";
 
 /** The history of a session as a notebook of the format 4.5: a cell per run, with its outputs as far as they are kept. */
-export function historyNotebook(session: string, runs: readonly HistoryRun[]): string {
+export function historyNotebook(session: string, runs: readonly HistoryEntry[]): string {
   const notebook = {
     cells: runs.map((run, index) => ({
       cell_type: "code",
@@ -23,17 +23,17 @@ export function historyNotebook(session: string, runs: readonly HistoryRun[]): s
   return `${JSON.stringify(notebook, null, 1)}\n`;
 }
 
-function factsOf({ status, atMs, durationMs, outputs, isSilent }: HistoryRun): object {
+function factsOf({ status, atMs, durationMs, outputs, isSilent }: HistoryEntry): object {
   const isKept = isSilent || outputs !== undefined;
   const facts = { status, ended_at: new Date(atMs).toISOString(), duration_ms: Math.round(durationMs) };
   return isKept ? facts : { ...facts, outputs: "not kept" };
 }
 
-function sourceOf({ language, code }: HistoryRun): string {
+function sourceOf({ language, code }: HistoryEntry): string {
   return language === "python" ? code : `%%${language}\n${code}`;
 }
 
-function outputsOf({ run, status, outputs }: HistoryRun): NotebookOutput[] {
+function outputsOf({ run, status, outputs }: HistoryEntry): NotebookOutput[] {
   if (!outputs) return [];
   const { events, value, error, leftOutBytes } = outputs;
   const ending = { executionCount: run, status, value, error, reason: `the run ended with the status ${status}` };

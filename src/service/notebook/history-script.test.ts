@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { HistoryRun } from "../../sessions/storage/session-history.ts";
+import type { HistoryEntry } from "../../sessions/storage/session-history.ts";
 import { historyNotebook } from "./history-notebook.ts";
 import { historyScript } from "./history-script.ts";
 
-const run = (more: Partial<HistoryRun> = {}): HistoryRun => ({
+const run = (more: Partial<HistoryEntry> = {}): HistoryEntry => ({
   ...{ run: 1, atMs: 0, language: "python", code: "x = 1", status: "ok", durationMs: 1.6, ...more },
 });
 const outputs = (more: object = {}) => ({ events: [], value: undefined, error: undefined, leftOutBytes: 0, ...more });

@@ -1,5 +1,5 @@
 import { printable } from "../../policy/file/problem.ts";
-import type { HistoryRun } from "../../sessions/storage/session-history.ts";
+import type { HistoryEntry } from "../../sessions/storage/session-history.ts";
 
 /** How much of its outputs a run shows in a script. */
 const limits = { lines: 20, characters: 200 };
@@ -8,12 +8,12 @@ const limits = { lines: 20, characters: 200 };
  * The history of a session as a Python script in cells, as editors know them (`# %%`). Code that did not run to its end, and
  * code in another language, is a comment: a script with a syntax error would not run at all. Outputs are comments too.
  */
-export function historyScript(session: string, runs: readonly HistoryRun[]): string {
+export function historyScript(session: string, runs: readonly HistoryEntry[]): string {
   const head = `# Session ${printable(session)}, exported by codecell. Each cell is one run.\n`;
   return [head, ...runs.map(cellOf)].join("\n");
 }
 
-function cellOf(run: HistoryRun): string {
+function cellOf(run: HistoryEntry): string {
   const { language, status, atMs, code } = run;
   const facts = [new Date(atMs).toISOString(), printable(language), printable(status)].join(", ");
   const isRunnable = language === "python" && status === "ok";
@@ -21,7 +21,7 @@ function cellOf(run: HistoryRun): string {
   return `# %% run ${run.run}: ${facts}\n${body}\n${outputsOf(run)}`;
 }
 
-function outputsOf({ outputs }: HistoryRun): string {
+function outputsOf({ outputs }: HistoryEntry): string {
   if (!outputs) return "";
   const { events, value, error } = outputs;
   const text = events.map((event) => {

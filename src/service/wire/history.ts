@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { RecordedOutputs } from "../../sessions/runs/recorded-outputs.ts";
-import type { HistoryEntry, HistoryRun } from "../../sessions/storage/session-history.ts";
+import type { HistoryEntry } from "../../sessions/storage/session-history.ts";
 import { runErrorSchema } from "./run.ts";
 import { encodeTime, timestamp } from "./timestamp.ts";
 
@@ -38,7 +38,7 @@ export function encodeHistoryEntry({ run, atMs, language, code, status, duration
 }
 
 /** Runs with their outputs; `displayBytes`: how many bytes of displayed values go along, of the latest runs first. */
-export function encodeHistoryRuns(runs: readonly HistoryRun[], displayBytes: number): WireHistoryEntry[] {
+export function encodeHistoryRuns(runs: readonly HistoryEntry[], displayBytes: number): WireHistoryEntry[] {
   const room = { bytes: displayBytes };
   const latestFirst = runs.toReversed().map((run) => {
     return { ...encodeHistoryEntry(run), outputs: run.outputs ? encodeOutputs(run.outputs, room) : null };

@@ -1,15 +1,9 @@
 import type { RunError, RunEvent, RunResult } from "./run.ts";
 
-/** What a run printed or displayed, as its history keeps it. */
-export type RecordedEvent =
-  | { readonly type: "stdout" | "stderr"; readonly text: string }
-  /** one form of a displayed value; forms of the same value share `display` */
-  | { readonly type: "display"; readonly display: number; readonly mime: string; readonly data: Uint8Array };
-
 /** What a run printed, displayed and returned, as far as its history keeps it. Everything in it is untrusted. */
 export interface RecordedOutputs {
   /** in the order in which they came */
-  readonly events: readonly RecordedEvent[];
+  readonly events: readonly RunEvent[];
   /** repr of the last expression's value */
   readonly value: string | undefined;
   readonly error: RunError | undefined;
@@ -25,7 +19,7 @@ const maxTextCharacters = 64 * 1024;
 /** Keeps the beginning of what a run prints and displays. It holds what others hold too: no text or picture is copied. */
 export class OutputRecorder {
   readonly #maxBytes: number;
-  readonly #events: RecordedEvent[] = [];
+  readonly #events: RunEvent[] = [];
   #bytes = 0;
   #leftOutBytes = 0;
   #isTextFull = false;
@@ -69,7 +63,7 @@ export class OutputRecorder {
     };
   }
 
-  #keep(event: RecordedEvent, bytes: number): void {
+  #keep(event: RunEvent, bytes: number): void {
     this.#events.push(event);
     this.#bytes += bytes + eventBytes;
   }

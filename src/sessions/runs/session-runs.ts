@@ -5,7 +5,7 @@ import type { Policy } from "../../policy/schema.ts";
 import type { SessionFunctions } from "../functions/session-functions.ts";
 import type { SessionCell } from "../session-cell.ts";
 import { MemoryHistory } from "../storage/memory-history.ts";
-import type { HistoryEntry, HistoryOptions, HistoryRun } from "../storage/session-history.ts";
+import type { HistoryEntry, HistoryOptions } from "../storage/session-history.ts";
 import type { SavedSession, SessionSaves } from "../storage/session-saves.ts";
 import type { SessionStore } from "../storage/store.ts";
 import type { LiveRunOptions } from "./live-run-options.ts";
@@ -77,7 +77,7 @@ export class SessionRuns {
   }
 
   /** The last runs, oldest first. */
-  async history({ limit = 100, outputs = false }: HistoryOptions): Promise<HistoryRun[]> {
+  async history({ limit = 100, outputs = false }: HistoryOptions): Promise<HistoryEntry[]> {
     const { policy, store, key } = this.#session;
     if (!policy.session.persist) return this.#memory.list(limit, outputs);
     await this.written();

@@ -1,5 +1,5 @@
 import type { RecordedOutputs } from "../runs/recorded-outputs.ts";
-import type { HistoryEntry, HistoryRun } from "./session-history.ts";
+import type { HistoryEntry } from "./session-history.ts";
 
 /** What a session in memory may hold of its past: a service has many sessions. */
 const limits = { bytes: 4 * 1024 * 1024, runs: 1_000 };
@@ -29,7 +29,7 @@ export class MemoryHistory {
   }
 
   /** The latest runs, oldest first. */
-  list(limit: number, withOutputs: boolean): HistoryRun[] {
+  list(limit: number, withOutputs: boolean): HistoryEntry[] {
     return this.#runs.slice(-limit).map(({ entry, outputs }) => {
       if (!withOutputs) return entry;
       return { ...entry, outputs: outputs ?? { events: [], value: undefined, error: undefined, leftOutBytes: 0 } };

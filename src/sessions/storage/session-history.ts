@@ -1,6 +1,6 @@
 import { appendFile, readFile, rename, stat } from "node:fs/promises";
 import { z } from "zod";
-import type { RecordedOutputs } from "../runs/recorded-outputs.ts";
+import type { RunError, RunEvent } from "../runs/run.ts";
 
 const count = z.int().min(0);
 
@@ -16,20 +16,21 @@ const historySchema = z.object({
 });
 
 /** One run of a session, as its history keeps it. */
-export type HistoryEntry = Readonly<z.output<typeof historySchema>>;
+export type HistoryEntry = Readonly<z.output<typeof historySchema>> & {
+  /** absent: they were not asked for, or are no longer kept. Everything in them is untrusted. */
+  readonly outputs?: {
+    /** what it printed and displayed, in order */
+    readonly events: readonly RunEvent[];
+    /** repr of the last expression's value */
+    readonly value: string | undefined;
+    readonly error: RunError | undefined;
+    /** how much is missing here that the run's result had, in bytes */
+    readonly leftOutBytes: number;
+  };
+};
 
-/** The same with its outputs. Without them: they were not asked for, or are no longer kept. */
-export interface HistoryRun extends HistoryEntry {
-  readonly outputs?: RecordedOutputs;
-}
-
-/** What to read of a session's history. */
-export interface HistoryOptions {
-  /** how many of the latest runs; default: 100 */
-  readonly limit?: number;
-  /** also what they printed, displayed and returned; default: false */
-  readonly outputs?: boolean;
-}
+/** What to read of a session's history: how many of the latest runs (default: 100), and whether with their outputs. */
+export type HistoryOptions = { readonly limit?: number; readonly outputs?: boolean };
 
 /** A session may live for years, and the code of a run may have megabytes. Two files of this size are kept. */
 const maxFileBytes = 16 * 1024 * 1024;

@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { appendFile, lstat, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import type { RecordedEvent, RecordedOutputs } from "../runs/recorded-outputs.ts";
-import type { HistoryEntry, HistoryRun } from "./session-history.ts";
+import type { RecordedOutputs } from "../runs/recorded-outputs.ts";
+import type { RunEvent } from "../runs/run.ts";
+import type { HistoryEntry } from "./session-history.ts";
 
 /** At most twice this is kept: the current generation and the one before it. */
 const limits = { textBytes: 16 * 1024 * 1024, displayBytes: 32 * 1024 * 1024 };
@@ -66,7 +67,7 @@ export class StoredOutputs {
   }
 
   /** The runs with their outputs, as far as these are kept. */
-  async read(entries: readonly HistoryEntry[]): Promise<HistoryRun[]> {
+  async read(entries: readonly HistoryEntry[]): Promise<HistoryEntry[]> {
     const wanted = new Set(entries.map(keyOf));
     const found = new Map<string, RecordedOutputs>();
     for (const suffix of [older, ""]) {
@@ -84,7 +85,7 @@ export class StoredOutputs {
     });
   }
 
-  async #stored(event: RecordedEvent): Promise<StoredEvent> {
+  async #stored(event: RunEvent): Promise<StoredEvent> {
     if (event.type !== "display") return event;
     const { type, display, mime, data } = event;
     const bytes = data.byteLength;
@@ -112,7 +113,7 @@ export class StoredOutputs {
   async #parsed(line: string): Promise<RecordedOutputs | undefined> {
     const parsed = lineSchema.safeParse(jsonOf(line)).data;
     if (!parsed) return undefined;
-    const events: RecordedEvent[] = [];
+    const events: RunEvent[] = [];
     let { leftOutBytes } = parsed;
     for (const event of parsed.events) {
       if (event.type !== "display") events.push(event);

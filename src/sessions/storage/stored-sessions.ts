@@ -6,7 +6,7 @@ import { isHeld } from "../../lib/files/liveness-lock.ts";
 import { openRuntimeDirectory } from "../../lib/files/runtime-directory.ts";
 import { checkSessionId } from "../session-id.ts";
 import { removeOrphans } from "./remove-orphans.ts";
-import type { HistoryEntry, HistoryRun } from "./session-history.ts";
+import type { HistoryEntry } from "./session-history.ts";
 import { lockSession, type SessionPlace, sessionLockPath } from "./session-lock.ts";
 import { type SessionRecord, SessionStore } from "./store.ts";
 import { openSavedFiles } from "./stored-workspace.ts";
@@ -69,7 +69,7 @@ export class StoredSessions {
   }
 
   /** The same with their outputs, as far as these are kept. */
-  async runs(id: string, limit: number): Promise<HistoryRun[]> {
+  async runs(id: string, limit: number): Promise<HistoryEntry[]> {
     const store = await this.#known(id);
     return store.outputs(id).read(await store.history(id, limit));
   }

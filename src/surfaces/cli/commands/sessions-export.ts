@@ -1,7 +1,7 @@
 import { extname, relative, resolve } from "node:path";
 import { CodecellError } from "../../../lib/errors.ts";
 import { printable } from "../../../policy/file/problem.ts";
-import type { HistoryRun } from "../../../sessions/storage/session-history.ts";
+import type { HistoryEntry } from "../../../sessions/storage/session-history.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { jsonText } from "../format/json-text.ts";
 import { plural } from "../format/plural.ts";
@@ -86,7 +86,7 @@ function formatOf(given: string | undefined, output: string | undefined): Format
   throw new CodecellError("usage", what, { hint: `use --format with one of: ${formats.join(", ")}` });
 }
 
-async function exported(id: string, runs: readonly HistoryRun[], format: Format): Promise<string> {
+async function exported(id: string, runs: readonly HistoryEntry[], format: Format): Promise<string> {
   if (format === "ipynb") {
     const { historyNotebook } = await import("../../../service/notebook/history-notebook.ts");
     return historyNotebook(id, runs);

@@ -2,6 +2,7 @@
 import { bulk, output } from "./bulk.js";
 import { cli } from "./cli.js";
 import { coldStart } from "./cold-start.js";
+import { completion } from "./completion.js";
 import { containers } from "./containers.js";
 import { egress } from "./egress.js";
 import { exactDisk } from "./exact-disk.js";
@@ -29,6 +30,7 @@ const suites = {
   "exact-disk": exactDisk,
   checkpoints,
   "many-lives": manyLives,
+  completion,
   "host-calls": hostCalls,
   rlm,
   mcp,

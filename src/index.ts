@@ -10,7 +10,7 @@ export type { WorkspaceFiles } from "./artifacts/workspace-files.ts";
 /** How the egress proxy is set up by the program that embeds it. */
 export type { EgressOptions } from "./egress/process/egress-process.ts";
 /** How a run ended, why it failed, and a variable of a session. */
-export type { RunError, RunState, RunStatus, Variable } from "./kernel/messages.ts";
+export type { Inspection, RunError, RunState, RunStatus, Variable } from "./kernel/messages.ts";
 /** The beginning of a value as text. */
 export type { ValuePreview } from "./kernel/value-preview.ts";
 /** The one error of codecell: a code to branch on and a hint to act on. */
@@ -40,6 +40,9 @@ export type { CodecellOptions } from "./sessions/codecell-options.ts";
 export type { HostCallContext, HostFunction } from "./sessions/functions/host-function.ts";
 /** A frozen copy of the interpreter. */
 export type { Checkpoint } from "./sessions/interpreter/checkpoint.ts";
+/** What code can be completed with. */
+export type { Completion, Completions } from "./sessions/interpreter/completions.ts";
+export type { InspectOptions } from "./sessions/interpreter/inspect-options.ts";
 /** How large a value may be that is read out of a session. */
 export type { ReadOptions } from "./sessions/interpreter/read-options.ts";
 /** Hosts that a run reached or was refused. */

@@ -1,5 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { decodeFileList, decodeRestoreFailures, decodeVariables } from "../src/kernel/cell-json.ts";
+import {
+  decodeCompletions,
+  decodeFileList,
+  decodeInspection,
+  decodeRestoreFailures,
+  decodeVariables,
+} from "../src/kernel/cell-json.ts";
 import { FrameDecoder } from "../src/kernel/frames.ts";
 import { parsePreview } from "../src/kernel/value-preview.ts";
 import { FunctionTable } from "../src/sessions/functions/function-table.ts";
@@ -74,6 +80,8 @@ const decoders: Readonly<
   "a report on a restored snapshot": {
     ...{ bytes: 2 * MiB, nodes: 150_000, decode: (json) => decodeRestoreFailures(Buffer.from(json)) },
   },
+  "a list of completions": { bytes: 2 * MiB, nodes: 150_000, decode: (json) => decodeCompletions(Buffer.from(json)) },
+  "the description of a name": { bytes: MiB, nodes: 150_000, decode: (json) => decodeInspection(Buffer.from(json)) },
   "the header of a frame": {
     ...{ bytes: 256 * 1024 - 64, nodes: 12_000, decode: (json) => new FrameDecoder().push(frame(json), () => {}) },
   },
@@ -140,6 +148,10 @@ describe("the largest honest output of a cell", () => {
     expect(decodeFileList(Buffer.from(JSON.stringify(list)))).toEqual(list);
     const failures = times(10_000, (at) => ({ name: `v${at}`, reason: "it cannot be pickled" }));
     expect(decodeRestoreFailures(Buffer.from(JSON.stringify(failures)))).toEqual(failures);
+    const completions = { matches: times(1_000, (at) => ({ text: `v${at}`, kind: "value" })), truncated: true };
+    expect(decodeCompletions(Buffer.from(JSON.stringify(completions)))).toEqual(completions);
+    const inspected = { name: "x", type: "int", doc: "\u{1f600}".repeat(20_000), truncated: true };
+    expect(decodeInspection(Buffer.from(JSON.stringify(inspected)))).toEqual(inspected);
     const done = { t: "done", id: 1, notes: times(32, String), files: files.slice(0, 1_000) };
     const headers: unknown[] = [];
     new FrameDecoder().push(frame(JSON.stringify(done)), ({ header }) => headers.push(header));

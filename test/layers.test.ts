@@ -12,12 +12,13 @@ const mayImport: Record<string, readonly string[]> = {
   kernel: ["lib", "policy"],
   artifacts: ["lib", "policy"],
   egress: ["lib", "policy"],
+  packages: ["lib", "policy"],
   runners: ["lib", "policy", "kernel"],
-  sessions: ["lib", "policy", "kernel", "runners", "artifacts", "audit", "egress"],
+  sessions: ["lib", "policy", "kernel", "runners", "artifacts", "audit", "egress", "packages"],
   attacks: ["lib", "policy", "kernel", "runners", "egress", "sessions"],
   rlm: ["lib", "policy", "llm", "audit", "sessions"],
   service: ["lib", "policy", "audit", "artifacts", "sessions", "rlm"],
-  surfaces: ["lib", "policy", "sessions", "service", "attacks"],
+  surfaces: ["lib", "policy", "packages", "sessions", "service", "attacks"],
   // types only: at run time the client imports nothing but itself and pure files of lib (src/client/bundle.test.ts)
   client: ["lib", "policy", "sessions", "service", "kernel", "artifacts", "runners", "audit"],
 };

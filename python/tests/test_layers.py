@@ -10,7 +10,8 @@ MAY_IMPORT = {
     "": (),  # bundle.py and importer.py run before the package exists
     "shared": (),
     "supervisor": ("shared",),  # owns the channel and never runs user code
-    "worker": ("shared",),  # runs user code
+    "prompt": ("shared",),  # looks at the variables, for people at a prompt
+    "worker": ("shared", "prompt"),  # runs user code
     "entry": ("shared", "supervisor", "worker"),
 }
 MOST_FILES = 25

@@ -2,7 +2,11 @@ import { CodecellError, type CodecellErrorCode } from "../lib/errors.ts";
 import { type JsonLimits, parseJson } from "../lib/parse-json.ts";
 import {
   type CellFileList,
+  type CompletionList,
   cellFileList,
+  completionList,
+  type Inspection,
+  inspection,
   type RestoreFailure,
   restoreFailures,
   type Variable,
@@ -18,6 +22,16 @@ export const listLimits: JsonLimits = { depth: 8, keys: 60_000, values: 60_000, 
 /** body of the `vars` reply */
 export function decodeVariables(data: Buffer): Variable[] {
   return decoded(data, variableList, "variable_unserializable", "the cell's list of variables cannot be read");
+}
+
+/** body of the `complete` reply */
+export function decodeCompletions(data: Buffer): CompletionList {
+  return decoded(data, completionList, "expression_failed", "the cell's completions cannot be read");
+}
+
+/** body of the `inspect` reply; null: there is no such name */
+export function decodeInspection(data: Buffer): Inspection | null {
+  return decoded(data, inspection, "expression_failed", "the cell's description cannot be read");
 }
 
 /** body of the `restore` reply; an empty one says that everything was restored */

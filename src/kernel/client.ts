@@ -3,15 +3,18 @@ import { CodecellError } from "../lib/errors.ts";
 import { variablesAsAfter } from "../lib/variables-as-after.ts";
 import { defaultLanguage, type Language } from "../policy/languages.ts";
 import { CellFiles } from "./cell-files.ts";
-import { decodeRestoreFailures, decodeVariables } from "./cell-json.ts";
+import { decodeCompletions, decodeInspection, decodeRestoreFailures, decodeVariables } from "./cell-json.ts";
 import { type Branch, type ConnectionOptions, KernelConnection, type KernelInfo } from "./connection.ts";
 import { Credit } from "./credit.ts";
 import { GuestCalls, type OnGuestCall } from "./guest-calls.ts";
 import type {
   CellFile,
   CellMessage,
+  CompletionKind,
+  CompletionList,
   DoneMessage,
   HostMessage,
+  Inspection,
   KernelSetup,
   Program,
   RestoreFailure,
@@ -66,6 +69,13 @@ export interface ForkInCall {
   readonly item: number;
 }
 
+/** What to complete, and where to look for it. */
+export interface CompletionTarget {
+  readonly kind: CompletionKind;
+  readonly path: readonly string[];
+  readonly prefix: string;
+}
+
 interface Answer {
   readonly data: Buffer;
   readonly file: CellFile | undefined;
@@ -109,6 +119,8 @@ type Request = HostMessage extends infer Message
   : never;
 
 const maxVariablesBytes = 8 * 1024 * 1024;
+const maxCompletionBytes = 2 * 1024 * 1024;
+const maxInspectionBytes = 1024 * 1024;
 const maxReportBytes = 4 * 1024 * 1024;
 const transferTimeoutMs = 120_000;
 /** How long after a request's own limit the supervisor may take to answer: it may have to wake a parked copy first. */
@@ -236,6 +248,16 @@ export class KernelClient implements Branch {
   ): Promise<Buffer> {
     const request = { t: "get", expression, format, ...options } as const;
     return (await this.#exchange(request, options.maxBytes, { onBytes })).data;
+  }
+
+  /** Names that a prefix can be completed to. No code of the session runs. */
+  async complete(target: CompletionTarget, timeoutMs: number): Promise<CompletionList> {
+    return decodeCompletions(await this.#request({ t: "complete", ...target, timeoutMs }, maxCompletionBytes));
+  }
+
+  /** What is known of a dotted name; null: there is no such name. */
+  async inspect(path: readonly string[], source: boolean, timeoutMs: number): Promise<Inspection | null> {
+    return decodeInspection(await this.#request({ t: "inspect", path, source, timeoutMs }, maxInspectionBytes));
   }
 
   /** Sets a variable to bytes (raw, or as JSON text). Large values are sent as a stream of raw frames. */

@@ -20,6 +20,12 @@ export type RunState = "kept" | "recovered" | "lost";
 /** `preview`: the beginning of the value as text, after a line with its full length; see value-preview.ts. */
 export type ValueFormat = "json" | "bytes" | "repr" | "preview";
 
+/**
+ * Where names are looked up: variables and builtins, attributes of `path`, keys of the dictionary `path`, files in the directory
+ * `path[0]`, modules below the package `path`, or what can be imported from the module `path`.
+ */
+export type CompletionKind = "names" | "attributes" | "keys" | "files" | "modules" | "members";
+
 /** The kernel's configuration before it runs code. A runner fills it in, and the `start` message carries it. */
 export interface KernelSetup {
   readonly env: Readonly<Record<string, string>>;
@@ -54,6 +60,10 @@ export interface Program {
   readonly args?: readonly string[];
   /** its standard input follows as `in` frames */
   readonly stdin?: true;
+  /** a directory of the cell whose entries appear in the working directory during the run; needs `path` */
+  readonly directory?: string;
+  /** directories of the cell that are added to Python's import path during the run */
+  readonly path?: readonly string[];
 }
 
 /** Why a function of the host failed, as the program sees it. */
@@ -84,6 +94,10 @@ export type HostMessage =
   | { t: "vars"; id: number; timeoutMs: number }
   /** value of a variable or expression; a value over `maxBytes` is rejected, or truncated if it is a preview */
   | { t: "get"; id: number; expression: string; format: ValueFormat; maxBytes: number; timeoutMs: number }
+  /** names that a prefix can be completed to; runs no code of the session; the reply's data is JSON */
+  | { t: "complete"; id: number; kind: CompletionKind; path: readonly string[]; prefix: string; timeoutMs: number }
+  /** type, signature, docstring and source of a dotted name; the reply's data is JSON, `null` if there is no such name */
+  | { t: "inspect"; id: number; path: readonly string[]; source: boolean; timeoutMs: number }
   /** followed by `data` frames with `size` bytes in total */
   | { t: "set"; id: number; name: string; format: "json" | "bytes" | "text"; size: number; timeoutMs: number }
   | { t: "data"; id: number }
@@ -268,6 +282,32 @@ export type DoneMessage = z.output<typeof done>;
 
 /** body of the `vars` reply */
 export const variableList = z.array(variable).max(10_000);
+
+/** A name that the cell offers. It is shorter than a screen, but may hold any character. */
+const completion = z.object({ text: text.max(500), kind: text.max(20) });
+
+/** body of the `complete` reply */
+export const completionList = z.object({ matches: z.array(completion).max(1000), truncated: z.boolean() });
+export type CompletionList = z.output<typeof completionList>;
+
+const inspected = z.object({
+  name: text.max(10_000),
+  type: text.max(2000),
+  signature: text.max(4000).optional(),
+  doc: text.max(40_000).optional(),
+  /** the beginning of its repr */
+  value: text.max(600).optional(),
+  length: text.max(20).optional(),
+  /** where it is defined, as a path in the cell */
+  file: text.max(2000).optional(),
+  source: text.max(120_000).optional(),
+  truncated: z.boolean().default(false),
+});
+/** What is known of a name of a session. Everything in it comes from the cell. */
+export type Inspection = z.output<typeof inspected>;
+
+/** body of the `inspect` reply; null: there is no such name */
+export const inspection = inspected.nullable();
 
 const restoreFailure = z.object({ name: text.max(1000), reason: text.max(2000) });
 /** A variable of a snapshot that could not be restored. */

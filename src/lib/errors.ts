@@ -13,6 +13,8 @@ export type CodecellErrorCode =
   | "runner_unavailable"
   /** an image for cells could not be fetched or built */
   | "image_failed"
+  /** packages could not be found, were refused by the rules or could not be downloaded; `details.reason` says which */
+  | "packages_failed"
   /** the sandbox could not be set up although the probe succeeded */
   | "cell_start_failed"
   /** the cell exited outside a run, or violated the protocol */

@@ -76,6 +76,8 @@ export interface DiskFinding {
 export interface CellDisk {
   /** Bytes until the limit. */
   leftBytes(): Promise<number>;
+  /** `afterRun` has nothing to find after a run without changes, so that such a run need not wait for it. */
+  readonly isWithinLimit: boolean;
   /** Looks at the size while no code runs. `hasChanges`: files were written or deleted. */
   afterRun(hasChanges: boolean): Promise<DiskFinding>;
 }

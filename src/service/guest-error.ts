@@ -9,6 +9,7 @@ const withheldTexts: Readonly<Partial<Record<CodecellErrorCode, string>>> = {
   disk_failed: "this service cannot write to its disk at the moment",
   runner_unavailable: "the sandbox that this service's policy requires is unavailable",
   image_failed: "the container image could not be built",
+  packages_failed: "the packages that this service's policy names could not be prepared",
   cell_start_failed: "the cell did not start",
 };
 /** Guests see session ids without the namespace. */

@@ -1,7 +1,7 @@
 import { HashCache } from "../artifacts/hash-cache.ts";
 import type { WorkspaceFiles } from "../artifacts/workspace-files.ts";
 import type { ForkInCall, KernelClient, LostMessage } from "../kernel/client.ts";
-import type { RestoreFailure, ValueFormat, Variable } from "../kernel/messages.ts";
+import type { Inspection, RestoreFailure, ValueFormat, Variable } from "../kernel/messages.ts";
 import { parsePreview, type ValuePreview } from "../kernel/value-preview.ts";
 import { CodecellError } from "../lib/errors.ts";
 import type { LiveChange } from "../policy/change/live-rules.ts";
@@ -13,6 +13,9 @@ import type { EnforcementReceipt } from "../runners/receipt.ts";
 import type { CellDisk } from "../runners/runner.ts";
 import type { FunctionTable } from "./functions/function-table.ts";
 import type { Checkpoint } from "./interpreter/checkpoint.ts";
+import { completionTarget } from "./interpreter/completion-target.ts";
+import { type Completions, completionsOf } from "./interpreter/completions.ts";
+import { type InspectOptions, namePath } from "./interpreter/inspect-options.ts";
 import { InterpreterLosses } from "./interpreter/interpreter-losses.ts";
 import { InterpreterState } from "./interpreter/interpreter-state.ts";
 import type { ReadOptions } from "./interpreter/read-options.ts";
@@ -34,6 +37,9 @@ import { RunAudit } from "./runs/run-audit.ts";
 import type { SessionAudit } from "./session-audit.ts";
 import type { SharedCell } from "./shared-cell.ts";
 import { restoreVariables } from "./storage/restore-variables.ts";
+
+const completeMs = 2_000;
+const inspectMs = 10_000;
 
 /** @internal */
 export interface LiveSessionParts {
@@ -226,6 +232,25 @@ export class LiveSession implements AsyncDisposable {
   /** The beginning of a value as text, whatever its size: JSON, or the repr of what JSON cannot hold. */
   async preview(expression: string, options: ReadOptions = {}): Promise<ValuePreview> {
     return parsePreview(await this.#read(expression, "preview", options));
+  }
+
+  /** What the code before the cursor can be completed with. No code of the session runs. */
+  async complete(code: string, cursor = code.length): Promise<Completions> {
+    this.#assertOpen();
+    // A request would wait for the run, and the person at the prompt with it.
+    this.#runs.assertIdle("complete again when it has ended");
+    const target = completionTarget(code, cursor);
+    if (!target) return completionsOf(undefined, cursor);
+    const { kind, path, prefix } = target;
+    return completionsOf(target, cursor, await this.#kernel.complete({ kind, path, prefix }, completeMs));
+  }
+
+  /** What is known of a dotted name: type, signature, docstring; undefined: there is no such name. */
+  async inspect(name: string, options: InspectOptions = {}): Promise<Inspection | undefined> {
+    this.#assertOpen();
+    this.#runs.assertIdle("inspect again when it has ended");
+    const timeoutMs = Math.min(inspectMs, this.policy.proc.timeoutMs);
+    return (await this.#kernel.inspect(namePath(name), options.source ?? false, timeoutMs)) ?? undefined;
   }
 
   /** Puts a value into a variable: bytes as they are, anything else through JSON. */

@@ -3,7 +3,7 @@ import { type ChangedFile, type DescribeOptions, describeArtifacts } from "../ar
 import type { HostFileForm } from "../artifacts/host-file-form.ts";
 import type { FileList, FileSource, ListOptions } from "../artifacts/workspace-file.ts";
 import type { WorkspaceFiles } from "../artifacts/workspace-files.ts";
-import type { Variable } from "../kernel/messages.ts";
+import type { Inspection, Variable } from "../kernel/messages.ts";
 import type { ValuePreview } from "../kernel/value-preview.ts";
 import type { LiveChange } from "../policy/change/live-rules.ts";
 import type { Authority, PolicyChange } from "../policy/change/merge.ts";
@@ -15,6 +15,8 @@ import { loadHostFile } from "./files/load-host-file.ts";
 import { filesOf, uploadFile } from "./files/upload-file.ts";
 import type { HostFunction } from "./functions/host-function.ts";
 import type { Checkpoint } from "./interpreter/checkpoint.ts";
+import type { Completions } from "./interpreter/completions.ts";
+import type { InspectOptions } from "./interpreter/inspect-options.ts";
 import type { ReadOptions } from "./interpreter/read-options.ts";
 import { checkVariableName } from "./interpreter/variable-name.ts";
 import type { LiveSession } from "./live-session.ts";
@@ -134,6 +136,19 @@ export class Session implements AsyncDisposable {
   /** The beginning of a value as text, whatever its size: JSON, or the repr of what JSON cannot hold. */
   async preview(expression: string, options: ReadOptions = {}): Promise<ValuePreview> {
     return (await this.wake()).preview(expression, options);
+  }
+
+  /**
+   * What the code before the cursor can be completed with: names, attributes, keys, files and modules. No code of the session
+   * runs. Rejects with `session_busy` while a run is running. `cursor` is an offset in the code; default: its end.
+   */
+  async complete(code: string, cursor?: number): Promise<Completions> {
+    return (await this.wake()).complete(code, cursor);
+  }
+
+  /** What is known of a dotted name: type, signature, docstring, source; undefined: there is no such name. */
+  async inspect(name: string, options: InspectOptions = {}): Promise<Inspection | undefined> {
+    return (await this.wake()).inspect(name, options);
   }
 
   /** Puts a value into a variable: bytes as they are, anything else through JSON. */

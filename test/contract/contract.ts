@@ -9,6 +9,7 @@ import { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import type { LiveRunOptions } from "../../src/sessions/runs/live-run-options.ts";
 import type { Run, RunResult } from "../../src/sessions/runs/run.ts";
 import { hostCallContract } from "./host-calls.ts";
+import { promptContract } from "./prompt.ts";
 import { skippedWithout } from "./required.ts";
 
 const policy: PolicyInput = {
@@ -57,6 +58,7 @@ export async function runnerContract(
     const run = (code: string, options?: LiveRunOptions): Promise<RunResult> => session.run(code, options);
 
     hostCallContract(() => session);
+    promptContract(() => session);
 
     describe("a run", () => {
       test("returns its output and the value of its last expression", async () => {

@@ -141,6 +141,22 @@ describe.skipIf(process.platform !== "linux")("codecell run --warm", { timeout: 
     expect(stderr.trimEnd().split("\n").at(-1)).toContain(`The cell was warm: codecell process ${pid} started it`);
   });
 
+  test("saves displays in the caller's directory, and hints at the files beside the caller's script", async () => {
+    const code = "display({'text/html': '<b>', 'image/svg+xml': '<svg/>'}, raw=True)";
+    const { stderr } = await call(["run", "--warm", "-c", code, "--plots", "out"]);
+    expect(stderr).toMatch(/^codecell: saved out\/plot-1\.html .*\ncodecell: saved out\/plot-1\.svg .*\n$/);
+    expect(readdirSync(join(cwd, "out")).sort()).toEqual(["plot-1.html", "plot-1.svg"]);
+    const wrong = await call(["run", "--warm", "-c", code, "--plots", "out/plot-1.svg"]);
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("it is not a directory") });
+    writeFileSync(join(cwd, "beside.py"), "");
+    writeFileSync(join(cwd, "imports.py"), "import beside\n");
+    const missing = await call(["run", "--warm", "imports.py"]);
+    expect(missing.stderr).toContain(
+      "beside.py is beside imports.py on the host, but not in the cell; add --project . ",
+    );
+    expect(await status()).toMatchObject([{ pid, runs: before + 3 }]);
+  });
+
   test("gives every program a cell of its own", async () => {
     await call(["run", "--warm", "-c", "x = 1; open('left', 'w').write('x')"]);
     const next = await call(["run", "--warm", "-c", "import os; ('x' in globals(), os.listdir())"]);

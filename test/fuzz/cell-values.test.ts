@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { decodeFileList, decodeRestoreFailures, decodeVariables } from "../../src/kernel/cell-json.ts";
+import {
+  decodeCompletions,
+  decodeFileList,
+  decodeInspection,
+  decodeRestoreFailures,
+  decodeVariables,
+} from "../../src/kernel/cell-json.ts";
 import { plainDone } from "../../src/kernel/plain-done.ts";
 import { parsePreview } from "../../src/kernel/value-preview.ts";
 import { CodecellError } from "../../src/lib/errors.ts";
@@ -51,6 +57,14 @@ const decoders: Readonly<Record<string, Decoder>> = {
   "variables that were not restored": {
     honest: [json([{ name: "x", reason: "it cannot be pickled" }])],
     ...{ decode: decodeRestoreFailures, most: 10_000 },
+  },
+  completions: {
+    honest: [json({ matches: [{ text: "price", kind: "value" }], truncated: false })],
+    ...{ decode: (data) => decodeCompletions(data).matches, most: 1_000 },
+  },
+  "the description of a name": {
+    honest: [json({ name: "f", type: "function", signature: "f()", doc: "Adds.", truncated: true }), json(null)],
+    ...{ decode: (data) => [decodeInspection(data)], most: 1 },
   },
   "a snapshot": {
     honest: [

@@ -20,12 +20,16 @@ def texts(value):
     return type(value) is list and all(type(one) is str for one in value)
 
 
+def names(value):
+    return texts(value) and bool(value)
+
+
 def flag(value):
     return type(value) is bool
 
 
 def program(value):
-    return type(value) is dict and fits(value, {}, {"file": text, "args": texts, "stdin": flag})
+    return type(value) is dict and fits(value, {}, {"file": text, "args": texts, "stdin": flag, "directory": text, "path": texts})
 
 
 def error(value):
@@ -52,6 +56,8 @@ MESSAGES = {
     "interrupt": ({}, {}),
     "vars": ({"timeoutMs": milliseconds}, {}),
     "get": ({"expression": text, "format": text, "maxBytes": number, "timeoutMs": milliseconds}, {}),
+    "complete": ({"kind": text, "path": texts, "prefix": text, "timeoutMs": milliseconds}, {}),
+    "inspect": ({"path": names, "source": flag, "timeoutMs": milliseconds}, {}),
     "set": ({"name": text, "format": text, "size": number, "timeoutMs": milliseconds}, {}),
     "data": ({}, {}),
     "reset": ({}, {}),

@@ -5,6 +5,7 @@ import posix
 import sys
 
 from ..shared.frames import REHEARSAL
+from ..shared.lean_json import dumps
 from . import snapshot, variables
 from .displays import FIGURES, MAX_TEXT, Displays, text_of
 from .errors import KernelError
@@ -154,6 +155,10 @@ class Interpreter:
         Finding it needs a syntax tree and a second compilation, which is half of the time of a short run. A single simple
         statement needs neither: compiled as interactive code, it passes its value to displayhook. Then `last` is `SHOWN`.
         """
+        if code[:1] == "%":
+            from ..prompt.timing import call_for
+
+            code = call_for(code) or code
         if is_one_simple_statement(code):
             try:
                 return compile(code, filename, "single", TOP_LEVEL_AWAIT), SHOWN
@@ -249,6 +254,24 @@ class Interpreter:
         if len(data) > max_bytes:
             raise KernelError("too_large", "%d bytes exceed the limit of %d" % (len(data), max_bytes))
         return data
+
+    def look(self, kind, header):
+        """Answers `complete` and `inspect` as JSON. Imported here: most sessions never ask."""
+        self.user_code = True  # `inspect` calls the value's own repr
+        try:
+            if kind == "complete":
+                from ..prompt.completion import complete
+
+                found = complete(self.namespace, header["kind"], header["path"], header["prefix"])
+            else:
+                from ..prompt.inspection import inspect_name
+
+                found = inspect_name(self.namespace, self.sources, header["path"], header["source"])
+            return dumps(found).encode()
+        except KeyboardInterrupt:
+            raise KernelError("expression_failed", "interrupted")
+        finally:
+            self.user_code = False
 
     def set(self, name, form, data):
         if not name.isidentifier():

@@ -15,12 +15,19 @@ class Program:
         self.file = program.get("file")
         self.arguments = program.get("args", [])
         self.has_input = program.get("stdin", False)
+        self.neighbours = None
+        if "path" in program:
+            from .neighbours import Neighbours
+
+            self.neighbours = Neighbours(program.get("directory"), program["path"])
 
     def __enter__(self):
         self.argv = getattr(sys, ARGV, [""])
         sys.argv = [self.file or "", *self.arguments]
         if self.file is not None:
             self.namespace[FILE] = self.file
+        if self.neighbours is not None:
+            self.neighbours.enter()
         if self.has_input:
             self.before = getattr(sys, "stdin", None), getattr(builtins, "input", None)
             self.stream = sys.stdin = input_stream()
@@ -28,6 +35,8 @@ class Program:
 
     def __exit__(self, *_):
         sys.argv = self.argv
+        if self.neighbours is not None:
+            self.neighbours.leave()
         if self.file is not None and self.namespace.get(FILE) is self.file:
             del self.namespace[FILE]
         if not self.has_input:

@@ -12,6 +12,7 @@ import time
 
 from pyodide.ffi import to_js
 
+from ..prompt import completion  # noqa: F401  part of the memory snapshot, so that the first Tab is fast
 from ..shared.lean_json import dumps, loads
 from . import snapshot, wasm_asyncio
 from .errors import KernelError
@@ -130,6 +131,8 @@ class WasmKernel:
             elif kind == "get":
                 data = self.interpreter.get(header["expression"], header["format"], header["maxBytes"])
                 reply["size"] = self.send_data(header["id"], data)
+            elif kind in ("complete", "inspect"):
+                reply["size"] = self.send_data(header["id"], self.interpreter.look(kind, header))
             elif kind == "set":
                 data = body.to_bytes() if body is not None else b""
                 self.interpreter.set(header["name"], header["format"], data)

@@ -167,6 +167,8 @@ class Worker:
             elif kind == "get":
                 data = self.interpreter.get(header["expression"], header["format"], header["maxBytes"])
                 self.send_data(header["id"], data)
+            elif kind in ("complete", "inspect"):
+                self.send_data(header["id"], self.interpreter.look(kind, header))
             elif kind == "set":
                 self.interpreter.set(header["name"], header["format"], self.receive(header["size"]))
             elif kind == "snapshot":

@@ -17,7 +17,14 @@ const httpCodes: Readonly<Record<string, CodecellErrorCode>> = {
 /** Every code of codecell; a service may not invent others. */
 const known: Readonly<Record<CodecellErrorCode, true>> = {
   ...{ usage: true, policy_invalid: true, policy_refused: true, override_refused: true, secret_unavailable: true },
-  ...{ runner_unavailable: true, image_failed: true, cell_start_failed: true, cell_lost: true, session_closed: true },
+  ...{
+    runner_unavailable: true,
+    image_failed: true,
+    packages_failed: true,
+    cell_start_failed: true,
+    cell_lost: true,
+    session_closed: true,
+  },
   ...{ session_busy: true, session_unknown: true, session_culled: true, session_limit: true, run_limit: true },
   ...{ snapshot_damaged: true, checkpoint_unknown: true, not_supported: true, run_gone: true, output_gone: true },
   ...{ language_unavailable: true, variable_missing: true, variable_unserializable: true, expression_failed: true },

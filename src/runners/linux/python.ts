@@ -5,6 +5,7 @@ import { dirname, isAbsolute, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
+import { isOutOfDescriptors } from "../../lib/files/no-descriptors.ts";
 import { ShortMemory } from "../../lib/files/short-memory.ts";
 import { recallPython, rememberPython } from "./remembered-python.ts";
 
@@ -70,6 +71,7 @@ export async function findPython(requested?: string, options: FindPythonOptions 
     try {
       return await examined(candidate, options);
     } catch (error) {
+      if (isOutOfDescriptors(error)) throw error;
       reasons.push(messageOf(error));
     }
   }
@@ -184,7 +186,8 @@ function isProgram(path: string): boolean {
     } finally {
       closeSync(file);
     }
-  } catch {
+  } catch (error) {
+    if (isOutOfDescriptors(error)) throw error;
     return false;
   }
 }

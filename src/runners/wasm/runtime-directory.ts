@@ -9,7 +9,7 @@ import type { PackageFiles } from "./package-files.ts";
 
 const pyodideFiles = ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"];
 /** The folders of the kernel that Pyodide needs. Here the supervisor is JavaScript, and there are no entry processes. */
-const kernelFolders = ["", "shared", "worker"];
+const kernelFolders = ["", "shared", "prompt", "worker"];
 const layoutVersion = 1;
 const unusedDays = 14;
 const asRoot = process.getuid?.() === 0;

@@ -17,6 +17,7 @@ const nextSteps: Readonly<Record<CodecellErrorCode, string>> = {
   secret_unavailable: "tell the user which secret of the policy has no value; no session starts until it has one",
   runner_unavailable: "tell the user what is missing; `codecell doctor` shows every sandbox and how to install it",
   image_failed: "tell the user: the container image could not be built; `codecell image build` shows why",
+  packages_failed: "tell the user which package is the problem and why; do without it, or ask for another version",
   cell_start_failed: "call again once; if it fails again, tell the user to run `codecell doctor`",
   cell_lost: "call again without session_id, which uses the shared session; the variables of this one are lost",
   session_closed: "call again without session_id, which uses the shared session",

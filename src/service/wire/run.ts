@@ -26,6 +26,14 @@ export const displaySchema = z.strictObject({
     .describe("the content; null: not included (too large, or on the command line); the events contain it"),
 });
 
+const runDisplaySchema = displaySchema.extend({
+  path: z
+    .string()
+    .nullable()
+    .optional()
+    .describe("only `codecell run`: the file on the host that it was saved to; null: not saved"),
+});
+
 export const runErrorSchema = z.strictObject({
   type: z.string().describe("class of the exception: `ValueError`, `pandas.errors.EmptyDataError`"),
   message: z.string(),
@@ -64,7 +72,7 @@ export const runSchema = z.strictObject({
     .int()
     .nullable()
     .describe("after a recovery: number of the run whose final variables were restored; 0: a fresh interpreter"),
-  displays: z.array(displaySchema).describe("values that the program displayed: figures, tables, HTML"),
+  displays: z.array(runDisplaySchema).describe("values that the program displayed: figures, tables, HTML"),
   artifacts: z.array(artifactSchema).describe("files that the run created or changed"),
   left_out: z.array(leftOutSchema).describe("changed files that are not artifacts, and why"),
   egress: egressSchema

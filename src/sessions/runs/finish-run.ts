@@ -138,7 +138,7 @@ function isPlain(
   { status, files, filesComplete, error }: DoneMessage,
 ): boolean {
   const isUnchanged =
-    cell.disk === undefined && !files?.length && filesComplete !== false && cell.network === undefined;
+    cell.disk?.isWithinLimit !== false && !files?.length && filesComplete !== false && cell.network === undefined;
   const isCalm = status !== "crashed" && error === undefined && !interpreter.recovering && !interpreter.recovery;
   return isUnchanged && isCalm && isAlive();
 }

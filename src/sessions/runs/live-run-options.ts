@@ -2,7 +2,8 @@ import type { FunctionTable } from "../functions/function-table.ts";
 import type { RunOptions } from "./run-options.ts";
 
 /** Options of one run in a cell. */
-export interface LiveRunOptions extends Pick<RunOptions, "language" | "signal" | "stdin" | "args" | "file"> {
+export interface LiveRunOptions
+  extends Pick<RunOptions, "language" | "signal" | "stdin" | "args" | "file" | "neighbours"> {
   /** the one reader of the run's events keeps what it needs: events are dropped once read, and the result lacks them */
   readonly isStreamed?: boolean;
   /** at most the policy's `proc.timeout` */

@@ -19,12 +19,22 @@ export interface RunOptions {
   readonly args?: readonly string[];
   /** name of the program without a directory: `__file__` and `sys.argv[0]`, or `$0` in bash. No file is read. */
   readonly file?: string;
+  /** @internal the files beside the program, as paths of the cell: for the owner's own command line */
+  readonly neighbours?: Neighbours;
   /** what to do while another run is running; default: refuse with `session_busy` */
   readonly whenBusy?: "refuse" | "queue";
   /** @internal how much output is kept, instead of the policy's `proc.output`: for the owner's own command line */
   readonly outputBytes?: number;
   /** @internal the one reader of the run's events keeps what it needs: events are dropped once read, and the result lacks them */
   readonly isStreamed?: boolean;
+}
+
+/** Files beside a program. @internal */
+export interface Neighbours {
+  /** read-only; its entries appear in the working directory during the run. Absent: the files are in the workspace itself */
+  readonly directory?: string;
+  /** added to Python's import path during the run */
+  readonly path: readonly string[];
 }
 
 /** A timeout as people write it, in milliseconds. */

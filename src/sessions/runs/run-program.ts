@@ -14,12 +14,18 @@ const maxArgsBytes = 128 * 1024;
 const maxNameBytes = 255;
 
 /** What a program finds around it; undefined for a run that has only code. */
-export function programOf({ args, file, stdin }: Pick<RunOptions, "args" | "file" | "stdin">): RunProgram | undefined {
-  if (args === undefined && file === undefined && stdin === undefined) return undefined;
+export function programOf({
+  args,
+  file,
+  stdin,
+  neighbours,
+}: Pick<RunOptions, "args" | "file" | "stdin" | "neighbours">): RunProgram | undefined {
+  if ([args, file, stdin, neighbours].every((part) => part === undefined)) return undefined;
   const program: Program = {
     ...(file === undefined ? {} : { file: checkedName(file) }),
     ...(args === undefined ? {} : { args: checkedArgs(args) }),
     ...(stdin === undefined ? {} : { stdin: true }),
+    ...neighbours,
   };
   return { program, stdin: stdin === undefined ? undefined : sourceOf(stdin) };
 }

@@ -9,6 +9,8 @@ const hostHeaders: readonly Record<string, unknown>[] = [
   { t: "interrupt", id: 7 },
   { t: "vars", id: 7, ...ms },
   { t: "get", id: 7, expression: "1", format: "json", maxBytes: 100, ...ms },
+  { t: "complete", id: 7, kind: "names", path: ["a"], prefix: "p", ...ms },
+  { t: "inspect", id: 7, path: ["a"], source: false, ...ms },
   { t: "set", id: 7, name: "x", format: "json", size: 2, ...ms },
   { t: "data", id: 7 },
   { t: "reset", id: 7 },

@@ -41,6 +41,7 @@ describe("DiskWatch", () => {
     const { watch, ended } = await watched();
     await fill("large", 2 * mebibyte);
     expect(await ended).toBe(exceeded);
+    expect(watch.isWithinLimit).toBe(false);
     expect(await watch.afterRun(true)).toMatchObject({
       isEnded: true,
       notes: [exceeded, expect.stringMatching("^delete")],
@@ -73,6 +74,7 @@ fs.writeFileSync("large", Buffer.alloc(2 << 20));`;
     await fill("large", 2 * mebibyte);
     const { watch, ended } = await watched();
     expect(watch.isReadOnly).toBe(false);
+    expect(watch.isWithinLimit).toBe(false);
     const { isEnded, notes } = await watch.afterRun(false);
     expect(isEnded).toBe(false);
     expect(notes).toEqual([expect.stringMatching(/more than proc.disk \(1MiB\); delete files/)]);
@@ -85,6 +87,7 @@ fs.writeFileSync("large", Buffer.alloc(2 << 20));`;
     const { watch, ended } = await watched();
     await rm(join(directory, "large"));
     expect(await watch.afterRun(true)).toEqual({ isEnded: false, notes: [] });
+    expect(watch.isWithinLimit).toBe(true);
     await fill("large", mebibyte * 1.5);
     expect(await ended).toBe(exceeded);
   });

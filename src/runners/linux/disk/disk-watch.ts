@@ -91,6 +91,10 @@ export class DiskWatch implements CellDisk {
     return Math.max(0, this.#limitBytes - (await this.#measure(this.#limitBytes)));
   }
 
+  get isWithinLimit(): boolean {
+    return this.#end === undefined && !this.#isReadOnly && this.#toleratedBytes <= this.#limitBytes;
+  }
+
   async afterRun(hasChanges: boolean): Promise<DiskFinding> {
     const wasOver = this.#isReadOnly || this.#toleratedBytes > this.#limitBytes;
     if (!this.#end && (hasChanges ? this.#walkMs <= quickWalkMs || wasOver : wasOver)) await this.#settle();

@@ -1,4 +1,4 @@
-const kinds = ["start", "run", "vars", "get", "reset", "snapshot"] as const;
+const kinds = ["start", "run", "vars", "get", "complete", "inspect", "reset", "snapshot"] as const;
 /** Requests whose body follows as `data` frames. */
 const transfers = ["set", "restore", "file.write"] as const;
 /** Requests about files in memory, which are answered without Python. */

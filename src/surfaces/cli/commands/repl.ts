@@ -1,27 +1,26 @@
-import { CodecellError } from "../../../lib/errors.ts";
-import type { Language } from "../../../policy/languages.ts";
-import { codecellVersion } from "../../../service/version.ts";
-import type { Codecell } from "../../../sessions/codecell.ts";
-import type { Run } from "../../../sessions/runs/run.ts";
-import type { Session } from "../../../sessions/session.ts";
+import { checkSessionId } from "../../../sessions/session-id.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { variablesText } from "../format/format-variables.ts";
-import { printRun } from "../format/print-run.ts";
-import { styleFor } from "../format/style.ts";
+import { openPlots } from "../plots/open-plots.ts";
+import { plotOptions } from "../plots/plot-options.ts";
 import { policyOptions } from "../policy/policy-options.ts";
-import { readEntry } from "../repl/repl-entry.ts";
+import { Repl } from "../repl/repl.ts";
 import { ReplHistory } from "../repl/repl-history.ts";
-import { ReplLines } from "../repl/repl-lines.ts";
+import { saveAtExit } from "../repl/save-at-exit.ts";
 import { openForCommand } from "../sessions/open-for-command.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { openCommandLogger } from "../shell/command-logger.ts";
-import { signalExitCodes } from "../shell/exit-codes.ts";
 import { logOptions } from "../shell/log-options.ts";
-import { failureText } from "../shell/report-failure.ts";
-import type { Terminal } from "../shell/terminal.ts";
+import { stateOptions } from "../shell/state-dir.ts";
 
 const options = {
+  session: {
+    type: "string",
+    value: "NAME",
+    help: "Use a named session, which keeps variables, history and files for the next call.",
+  },
+  ...plotOptions,
   ...policyOptions,
+  ...stateOptions,
   verbose: { type: "boolean", help: "Print the policy, the runner and what the flags changed to stderr." },
   ...logOptions,
   ...commonOptions,
@@ -29,12 +28,17 @@ const options = {
 
 const replHelp = [
   "Type Python as in its own prompt. Variables are kept from one entry to the next.",
-  "A line that ends with ':' opens a block; an empty line closes it.",
-  "  !COMMAND  run a command in bash; its directory and variables are kept",
-  "  %vars     list the variables",
-  "  %reset    delete every variable; keep files",
-  "  %help     show this help",
-  "  %exit     exit (also Ctrl-D)",
+  "A line that ends with ':' opens a block; an empty line closes it. Pasted code keeps its empty lines; Enter runs it.",
+  "  x?, x??       show what x is: type, signature, docstring; with ?? its source code",
+  "  !COMMAND      run a command in bash; its directory and variables are kept",
+  "  x = !COMMAND  put the lines that a command prints into a list",
+  "  %timeit CODE  measure how long a line takes; -n LOOPS and -r REPEATS before it set how often it runs",
+  "  %who, %whos   list the variables: names, or with types, sizes and values (also %vars)",
+  "  %history [N]  show the latest entries",
+  "  %reset        delete every variable; keep files",
+  "  %help         show this help",
+  "  %exit         exit (also Ctrl-D)",
+  "Tab completes names, attributes, keys, files and modules. Ctrl-R searches in earlier lines.",
   "Ctrl-C interrupts the running code, or clears the line.",
 ].join("\n");
 
@@ -43,10 +47,16 @@ export const replCommand: Command = {
   summary: "Open an interactive session that keeps its variables",
   usage: "codecell repl [options]",
   options,
-  notes: [replHelp, "If stdin is not a terminal, the repl reads lines to the end and shows no prompt."],
+  notes: [
+    replHelp,
+    "If stdin is not a terminal, the repl reads lines to the end and shows no prompt.",
+    "With --session, the variables are saved on exit, and `codecell run --session` and the next repl find them. A session takes " +
+      "one call at a time; another call meanwhile is refused (exit code 75).",
+  ],
   examples: [
     ["codecell repl", "a session under ./sandbox.policy.yaml, else the strictest policy"],
     ["codecell repl --runner wasm --timeout 5m", "in WASM, with a timeout of five minutes per entry"],
+    ["codecell repl --session work", "keep variables and history for the next call with --session work"],
     ["printf 'x = 6\\nx * 7\\n' | codecell repl", "read lines from a pipe"],
   ],
   run: runRepl,
@@ -54,119 +64,15 @@ export const replCommand: Command = {
 
 async function runRepl(argv: readonly string[], context: CommandContext): Promise<number> {
   const { values } = parseArguments("repl", argv, options, 0);
-  const history = new ReplHistory(context.terminal.env);
-  if (context.terminal.interactive) await history.load();
-  using logger = openCommandLogger(values, context.terminal);
-  await using codecell = await openForCommand(values, context, logger, { persist: false });
-  const repl = new Repl(codecell, context.terminal, history);
+  const { terminal } = context;
+  const name = values.session === undefined ? undefined : checkSessionId(values.session);
+  const history = new ReplHistory(terminal.env);
+  if (terminal.interactive) await history.load();
+  await using plots = await openPlots(values, terminal, name);
+  using logger = openCommandLogger(values, terminal);
+  await using codecell = await openForCommand(values, context, logger, { persist: name !== undefined });
+  const repl = new Repl(codecell, terminal, history, { name, help: replHelp, plots });
   const code = await repl.run();
-  if (context.terminal.interactive) await history.save();
-  return code;
-}
-
-class Repl {
-  readonly #codecell: Codecell;
-  readonly #terminal: Terminal;
-  readonly #history: ReplHistory;
-  #session: Session | undefined;
-  #running: Run | undefined;
-  #exitCode = 0;
-
-  constructor(codecell: Codecell, terminal: Terminal, history: ReplHistory) {
-    this.#codecell = codecell;
-    this.#terminal = terminal;
-    this.#history = history;
-  }
-
-  async run(): Promise<number> {
-    await this.#greet(await this.#open());
-    using lines = new ReplLines(this.#terminal, this.#history, () => this.#running?.interrupt());
-    using _signals = this.#terminal.onSignal((signal) => {
-      if (signal === "SIGINT" && this.#running) return this.#running.interrupt();
-      if (this.#exitCode !== 0) this.#terminal.exitNow(this.#exitCode);
-      this.#exitCode = signalExitCodes[signal];
-      lines.end();
-      void this.#session?.[Symbol.asyncDispose]().catch(() => {});
-    });
-    await this.#loop(lines);
-    return this.#exitCode;
-  }
-
-  async #loop(lines: ReplLines): Promise<void> {
-    for (let typed: string[] = []; ; ) {
-      const answer = await lines.next(typed.length === 0 ? ">>> " : "... ");
-      if (answer === "cleared") {
-        this.#terminal.stdout.write("\n");
-        typed = [];
-        continue;
-      }
-      if (answer !== "end") typed.push(answer.line);
-      const entry = readEntry(typed, answer === "end");
-      if (entry.kind === "more") continue;
-      typed = [];
-      if (entry.kind === "exit" || this.#exitCode !== 0) return;
-      await this.#perform(entry).catch((error: unknown) => this.#tell(error));
-      if (answer === "end") {
-        if (this.#terminal.interactive) this.#terminal.stdout.write("\n");
-        return;
-      }
-    }
-  }
-
-  async #perform(entry: ReturnType<typeof readEntry>): Promise<void> {
-    const { stdout, stderr, env } = this.#terminal;
-    switch (entry.kind) {
-      case "code":
-        return this.#execute(entry.code, entry.language);
-      case "vars": {
-        const variables = await (await this.#open()).variables();
-        return stdout.write(variablesText(variables, styleFor(stdout, env), stdout.columns));
-      }
-      case "reset":
-        await (await this.#open()).reset();
-        return stderr.write("codecell: deleted every variable; files are kept\n");
-      case "help":
-        return stdout.write(`${replHelp}\n`);
-      case "unknown":
-        return stderr.write(`codecell: ${entry.message}\n`);
-    }
-  }
-
-  async #execute(code: string, language: Language): Promise<void> {
-    const session = await this.#open();
-    this.#running = session.run(code, { language });
-    try {
-      await printRun(this.#running, this.#terminal, { showResult: true, hasNext: true });
-    } finally {
-      this.#running = undefined;
-    }
-  }
-
-  /** The session, or a new one if its cell is gone. Its variables are lost then, so this is reported. */
-  async #open(): Promise<Session> {
-    const before = this.#session;
-    if (before?.state === "live") return before;
-    await before?.close().catch(() => {});
-    this.#session = await this.#codecell.session();
-    if (before)
-      this.#terminal.stderr.write(
-        "codecell: the session was closed and its variables are lost; this is a new session\n",
-      );
-    return this.#session;
-  }
-
-  async #greet(session: Session): Promise<void> {
-    if (!this.#terminal.interactive) return;
-    const receipt = await session.receipt();
-    const runner = `${receipt.runner} runner (${receipt.runnerVersion})`;
-    this.#terminal.stdout.write(
-      `codecell ${codecellVersion()}: Python ${await session.pythonVersion()} in the ${runner}. ` +
-        "%help for help, Ctrl-D to exit.\n",
-    );
-  }
-
-  #tell(error: unknown): void {
-    if (!(error instanceof CodecellError)) throw error;
-    this.#terminal.stderr.write(failureText(error, styleFor(this.#terminal.stderr, this.#terminal.env)));
-  }
+  if (terminal.interactive) await history.save();
+  return name === undefined || repl.left === undefined ? code : saveAtExit(repl.left, terminal);
 }

@@ -51,13 +51,14 @@ test("run prints the last value for -c and for stdin, but not for a file", async
   expect((await run(["main.ts", "-l", "python"], returnsValue)).stdout).toBe("");
 });
 
-test("run prints a value that is also a display only once, and mentions images on stderr", async () => {
+test("run prints a value that is also a display only once, and does not save what only claims to be a PNG", async () => {
   const program: FakeOptions["program"] = (cell) => {
     cell.display("text/plain", Buffer.from("<Table>"));
     cell.display("image/png", Buffer.alloc(2048));
     return { result: "<Table>" };
   };
-  expect(await run(["-c", "t"], { program })).toMatchObject({ stdout: "<Table>\n", stderr: "[image/png, 2 KiB]\n" });
+  const stderr = "codecell: not saved: image/png, 2 KiB: the content is of another type\n";
+  expect(await run(["-c", "t"], { program })).toMatchObject({ stdout: "<Table>\n", stderr });
   expect((await run(["main.ts", "-l", "python"], { program })).stdout).toBe("");
 });
 

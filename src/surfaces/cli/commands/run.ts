@@ -2,7 +2,9 @@ import { extname } from "node:path";
 import { CodecellError } from "../../../lib/errors.ts";
 import { defaultLanguage, languageNames } from "../../../policy/languages.ts";
 import type { Command, CommandContext } from "../command.ts";
+import { plotOptions } from "../plots/plot-options.ts";
 import { policyOptions } from "../policy/policy-options.ts";
+import { projectDirectory, projectOptions } from "../project/project.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { logOptions } from "../shell/log-options.ts";
 import { fileAndArguments, programOptions } from "../shell/program-options.ts";
@@ -26,6 +28,8 @@ const options = {
   output: { type: "string", short: "o", value: "FILE", help: "Of a notebook: where to write it with its outputs." },
   inplace: { type: "boolean", help: "Of a notebook: write the outputs into the notebook itself." },
   "allow-errors": { type: "boolean", help: "Of a notebook: continue after a cell that raises an exception." },
+  ...projectOptions,
+  ...plotOptions,
   ...policyOptions,
   ...stateOptions,
   receipt: { type: "boolean", help: "Print to stderr what enforced the most important rules." },
@@ -55,6 +59,10 @@ export const runCommand: Command = {
       "it, even if a cell failed. --timeout applies to each cell.",
     "With --warm, the first call starts a background process that keeps cells of the same policy ready for the next calls, and " +
       "exits after 5 minutes without one. `codecell warm status` lists these processes, `codecell warm stop` stops them.",
+    "A program sees no file of the host. With --project DIR it can import and open what is in DIR by relative names, read-only; " +
+      "new files are written to the workspace. --runner wasm copies DIR into memory: up to 1000 files and 32 MiB.",
+    "Plots are saved, and the path is printed; kitty, iTerm2 and terminals with sixels also show them. Without --plots, only " +
+      "pictures are saved: with --session beside the session, otherwise below the state directory for the last 20 runs.",
   ],
   examples: [
     ["codecell run script.py", "run a file"],
@@ -65,6 +73,8 @@ export const runCommand: Command = {
     ["codecell run --session work -c 'x = 1'", "keep x for the next call with --session work"],
     ["codecell run analysis.ipynb", "run a notebook and write analysis.executed.ipynb"],
     ["codecell run --warm -c '1 + 1'", "use a cell that is already running, from the second call on"],
+    ["codecell run script.py --project .", 'let it `import helper` and open("data.csv") from this directory'],
+    ["codecell run plot.py --plots out", "save plots and tables as out/plot-1.png, out/plot-2.html …"],
     ["codecell run --receipt script.py", "also print what enforced the policy"],
     ["codecell run -c '1/0' --json", "print one JSON object, for programs"],
   ],
@@ -73,7 +83,9 @@ export const runCommand: Command = {
 
 async function runProgram(argv: readonly string[], context: CommandContext): Promise<number> {
   const { terminal } = context;
-  const { values, positionals, afterDashes } = parseArguments("run", argv, options, Number.POSITIVE_INFINITY);
+  const parsed = parseArguments("run", argv, options, Number.POSITIVE_INFINITY);
+  const { positionals, afterDashes } = parsed;
+  const values = { ...parsed.values, projectDir: projectDirectory(parsed.values.project, terminal) };
   const { file, args } = fileAndArguments(positionals, afterDashes, values.code !== undefined);
   if (file !== undefined && values.code === undefined && extname(file).toLowerCase() === ".ipynb") {
     const { runNotebook } = await import("../notebook/run-notebook.ts");

@@ -1,7 +1,7 @@
-import { previewMime } from "../../../service/replies/image-content.ts";
 import type { DisplayEvent, Run, RunResult } from "../../../sessions/runs/run.ts";
+import type { Plots } from "../plots/plots.ts";
+import type { RunPlots } from "../plots/run-plots.ts";
 import type { Output, Terminal } from "../shell/terminal.ts";
-import { formatBytes } from "./format-bytes.ts";
 import { shortReceiptText } from "./format-plan.ts";
 import { resultRemarks } from "./format-run.ts";
 import { noticeHeldOutput } from "./held-output.ts";
@@ -17,6 +17,8 @@ export interface PrintOptions {
   readonly expectedNote?: string | undefined;
   /** print the highlights of the receipt at the end */
   readonly showReceipt?: boolean | undefined;
+  /** where displays are saved, and how they are shown */
+  readonly plots: Plots;
   /** whether the run was cancelled because its output is lost: the caller knows why it ended */
   readonly lostOutput?: () => boolean;
 }
@@ -31,15 +33,31 @@ export async function printRun(run: Run, terminal: Terminal, options: PrintOptio
     if (held !== undefined) stdout.writeLine(held);
     held = undefined;
   };
+  const style = styleFor(terminal.stderr, terminal.env);
+  const areTerminals = terminal.stdout.isTTY && terminal.stderr.isTTY;
+  const newline = () => (areTerminals && !stdout.isAtLineStart ? "\n" : "");
   using _ = noticeHeldOutput(run.log, (notice) => {
-    const newline = terminal.stdout.isTTY && terminal.stderr.isTTY && !stdout.isAtLineStart ? "\n" : "";
-    terminal.stderr.write(`${newline}${styleFor(terminal.stderr, terminal.env).yellow("codecell:")} ${notice}\n`);
+    terminal.stderr.write(`${newline()}${style.yellow("codecell:")} ${notice}\n`);
   });
+  let plots: RunPlots | undefined;
+  /** the latest displayed value that has a text */
+  let textOf: number | undefined;
+  const show = async (event: DisplayEvent) => {
+    const { columns } = terminal.stdout;
+    plots ??= await options.plots.ofRun();
+    const { line, inline } = await plots.add(event, { columns, hasText: event.display === textOf });
+    if (inline !== undefined) stdout.writeOwn(inline);
+    if (line === undefined) return;
+    stderr.writeOwn(`${newline()}${style.yellow("codecell:")} ${line}\n`);
+  };
   for await (const event of run) {
     if (event.type === "display") {
       if (event.mime === "text/plain") release();
-      if (event.mime === "text/plain") held = new TextDecoder().decode(event.data);
-      else if (event.mime.startsWith("image/") && event.mime !== previewMime) stderr.writeLine(mentionImage(event));
+      if (event.mime !== "text/plain") await show(event);
+      else {
+        textOf = event.display;
+        held = new TextDecoder().decode(event.data);
+      }
     } else {
       release();
       (event.type === "stdout" ? stdout : stderr).write(event.text);
@@ -53,6 +71,7 @@ export async function printRun(run: Run, terminal: Terminal, options: PrintOptio
   // Like Python itself, print no traceback for sys.exit(3).
   if (error?.traceback && error.name !== "SystemExit") stderr.writeLine(error.traceback.trimEnd());
   stderr.end();
+  for (const remark of plots?.end() ?? []) terminal.stderr.write(`${style.yellow("codecell:")} ${safeText(remark)}\n`);
   if (!options.lostOutput?.()) printRemarks(result, terminal, options);
   if (options.showReceipt) printReceipt(result, terminal);
   return result;
@@ -73,10 +92,6 @@ function printReceipt({ receipt }: RunResult, { stderr, env }: Terminal): void {
     "`codecell run --json` prints the whole receipt",
   );
   stderr.write(`\n${text}`);
-}
-
-function mentionImage({ mime, data }: DisplayEvent): string {
-  return `[${mime}, ${formatBytes(data.byteLength)}]`;
 }
 
 /** A program's output: escaped on a terminal, unchanged elsewhere. */
@@ -103,6 +118,12 @@ class ProgramOutput {
   /** Writes text on its own lines. */
   writeLine(text: string): void {
     this.write(`${this.#atLineStart ? "" : "\n"}${text}\n`);
+  }
+
+  /** Writes whole lines that codecell itself made, such as a picture, which would not pass as text of the program. */
+  writeOwn(lines: string): void {
+    this.#output.write(`${this.#safe?.end() ?? ""}${this.#atLineStart ? "" : "\n"}${lines}`);
+    this.#atLineStart = true;
   }
 
   end(): void {

@@ -11,6 +11,8 @@ import type { CommandContext } from "../command.ts";
 import { sessionRemarks } from "../format/format-session-run.ts";
 import { jsonText } from "../format/json-text.ts";
 import { printRun } from "../format/print-run.ts";
+import { openPlots } from "../plots/open-plots.ts";
+import type { Plots } from "../plots/plots.ts";
 import type { PolicyFlags } from "../policy/policy-options.ts";
 import { bringBack } from "../sessions/bring-back.ts";
 import { keepSession } from "../sessions/keep-session.ts";
@@ -33,6 +35,9 @@ import { NotebookProgress } from "./notebook-progress.ts";
 export interface NotebookFlags extends PolicyFlags, StateFlags, LogFlags, TargetFlags {
   readonly session?: string | undefined;
   readonly language?: string | undefined;
+  readonly project?: string | undefined;
+  readonly plots?: string | undefined;
+  readonly images?: string | undefined;
   readonly warm?: boolean | undefined;
   readonly json?: boolean | undefined;
   readonly receipt?: boolean | undefined;
@@ -67,6 +72,7 @@ export async function runNotebook(
   if (context.ownsProcess) configureZod({ jitless: true });
   using interruption = new Interruption(terminal);
   try {
+    await using plots = await openPlots(flags, terminal, id);
     using logger = openCommandLogger(flags, terminal);
     const rules = { persist: id !== undefined, isForOneCell: id === undefined };
     await using codecell = await openForCommand(flags, context, logger, rules);
@@ -76,7 +82,7 @@ export async function runNotebook(
     const session = await codecell.session(id);
     if (id !== undefined) await bringBack(session);
     const notebook = { execution, target, source, args };
-    const exitCode = await runCells(session, notebook, flags, { terminal, interruption });
+    const exitCode = await runCells(session, notebook, flags, { terminal, interruption, plots });
     return interruption.exitCode ?? exitCode;
   } catch (error) {
     // A signal makes the current step fail with some error. Report the signal, not that error.
@@ -89,7 +95,11 @@ async function runCells(
   session: Session,
   { execution, target, source, args }: PreparedNotebook,
   flags: NotebookFlags,
-  { terminal, interruption }: { readonly terminal: Terminal; readonly interruption: Interruption },
+  {
+    terminal,
+    interruption,
+    plots,
+  }: { readonly terminal: Terminal; readonly interruption: Interruption; readonly plots: Plots },
 ): Promise<number> {
   const { notebook, outcomes } = execution;
   const progress = new NotebookProgress(terminal, notebook.cells.length);
@@ -108,7 +118,7 @@ async function runCells(
       follow: async (run) => {
         interruption.watch(run);
         const printed = {
-          ...{ showResult: true, hasNext: true, lostOutput: () => interruption.lostOutput },
+          ...{ showResult: true, hasNext: true, plots, lostOutput: () => interruption.lostOutput },
           // Once: it is the same for every cell.
           showReceipt: flags.receipt && outcomes.length === 0,
         };
@@ -147,14 +157,19 @@ async function runCells(
     );
   }
   const cellCode = isStopped && last.result ? runExitCode(last.result) : 0;
-  return cellCode || (kept?.exitCode ?? 0);
+  return cellCode || (kept?.exitCode ?? 0) || plots.exitCode;
 }
 
 function options(flags: NotebookFlags): ExecuteOptions {
   return { allowErrors: flags["allow-errors"] };
 }
 
-function refuseFlags({ language, warm }: NotebookFlags): void {
+function refuseFlags({ language, project, warm }: NotebookFlags): void {
+  if (project !== undefined) {
+    throw new CodecellError("usage", "--project is not for notebooks", {
+      hint: "mount the directory: --mount DIR:/data",
+    });
+  }
   if (language !== undefined) {
     throw new CodecellError("usage", "--language is not for notebooks", {
       hint: "the notebook itself names its language",

@@ -5,6 +5,7 @@ import { findPolicy, type LoadPolicyOptions, loadPolicy } from "../../../policy/
 import { parsePolicy } from "../../../policy/file/parse-policy.ts";
 import { refusePlanted } from "../../../policy/file/policy-trust.ts";
 import { overrideSchema, type Policy, type PolicyOverride } from "../../../policy/schema.ts";
+import { projectMount } from "../project/project-mount.ts";
 import { type StateFlags, stateDirOf } from "../shell/state-dir.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { denyNamedCredentials } from "./named-credentials.ts";
@@ -34,6 +35,8 @@ export async function effectivePolicy(
     return { mustBeOwn: true, checkText: (text) => refusePlanted(file ?? "", text, stateDirs) };
   }
   const { override, mounts } = flagsToOverride(flags, cwd);
+  const runner = override.isolation?.runner ?? base.isolation.runner;
+  if (flags.projectDir !== undefined && runner !== "wasm") mounts.push(projectMount(flags.projectDir));
   if (mounts.length > 0) override.fs = { ...override.fs, mounts: [...base.fs.mounts, ...mounts] };
   if (llm) override.llm = { ...llm, models: [...new Set([...base.llm.models, ...(llm.models ?? [])])] };
   const { policy, changes } = widenByHand(base, override);

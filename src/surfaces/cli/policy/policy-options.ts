@@ -36,4 +36,6 @@ export interface PolicyFlags {
   readonly "output-limit"?: string | undefined;
   readonly mount?: string[] | undefined;
   readonly workspace?: string | undefined;
+  /** the directory of `run --project`, as an absolute path */
+  readonly projectDir?: string | undefined;
 }

@@ -41,6 +41,15 @@ test("the repl does not end a block at an empty line inside brackets or triple-q
   expect(needsMoreLines(typed("'''\n"))).toBe(true);
 });
 
+test("a pasted block is complete with its last line, and goes on after empty lines", () => {
+  const isOpen = (text: string) => needsMoreLines(typed(text), true);
+  expect(isOpen("def f():\n  x = 1\n\n  return x")).toBe(false);
+  expect(isOpen("x = 1\n\nfor i in x:")).toBe(true);
+  expect(isOpen("x = 1\n@cached")).toBe(true);
+  expect(isOpen("x = [\n\n")).toBe(true);
+  expect(isOpen("for i in x:\n")).toBe(false);
+});
+
 test("the repl does not open a block at a colon inside brackets", () => {
   expect(needsMoreLines(typed("x = {'a':\n1}"))).toBe(false);
 });

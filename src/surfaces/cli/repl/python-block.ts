@@ -1,7 +1,11 @@
-/** Whether the code needs more lines before it can run; a heuristic, not a parser. */
-export function needsMoreLines(lines: readonly string[]): boolean {
+/**
+ * Whether the code needs more lines before it can run; a heuristic, not a parser. If it was pasted, an empty line does not end a
+ * block, and only a header without a body needs more.
+ */
+export function needsMoreLines(lines: readonly string[], isPasted = false): boolean {
   const { statements, openBrackets, openString, isContinued } = scan(lines.join("\n"));
   if (openString || openBrackets > 0 || isContinued) return true;
+  if (isPasted) return lines.at(-1)?.trim() !== "" && /(?:^|\n)(?:[^\n]*:[ \t]*|\s*@[^\n]*)\s*$/.test(statements);
   const opensBlock = /:[ \t]*$/m.test(statements) || /^\s*@/.test(statements);
   // an empty line closes a block, as in Python's own prompt
   return opensBlock && lines.at(-1)?.trim() !== "";

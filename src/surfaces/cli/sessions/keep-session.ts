@@ -17,7 +17,11 @@ export interface Kept {
 const slowMs = 1000;
 
 /** Saves a session after a run. If this takes long, it says so on a terminal. */
-export async function keepSession(session: Session, result: RunResult, terminal: Terminal): Promise<Kept> {
+export async function keepSession(
+  session: Session,
+  result: Pick<RunResult, "state">,
+  terminal: Terminal,
+): Promise<Kept> {
   if (result.state === "lost" || session.state !== "live") {
     return { saved: undefined, problem: lostText(session), exitCode: 0 };
   }

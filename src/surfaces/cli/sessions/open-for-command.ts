@@ -4,6 +4,7 @@ import type { CommandContext } from "../command.ts";
 import { choiceLines, policyLines } from "../format/format-choice.ts";
 import { effectivePolicy } from "../policy/effective-policy.ts";
 import type { PolicyFlags } from "../policy/policy-options.ts";
+import { hintAtCopies } from "../project/project-mount.ts";
 import { commandAudit } from "../shell/command-audit.ts";
 import type { CommandLogger } from "../shell/command-logger.ts";
 import { type StateFlags, stateDirOf } from "../shell/state-dir.ts";
@@ -39,6 +40,8 @@ export async function openForCommand(
     hostCalls: { models: usesModels },
     filesStayInCell: !persist, // they end with the command
     logger: logger.background, // commands themselves report what could not be saved
+  }).catch((error: unknown) => {
+    throw hintAtCopies(error, flags);
   });
   logger.explain(choiceLines(codecell.choice));
   return codecell;

@@ -1,5 +1,7 @@
 import { config as configureZod } from "zod";
 import type { CommandContext } from "../command.ts";
+import { openPlots } from "../plots/open-plots.ts";
+import type { PlotFlags } from "../plots/plot-options.ts";
 import type { PolicyFlags } from "../policy/policy-options.ts";
 import { openCommandLogger } from "../shell/command-logger.ts";
 import { Interruption } from "../shell/interruption.ts";
@@ -15,7 +17,7 @@ import { type PrintFlags, type Program, runAndPrint } from "./run-and-print.ts";
  */
 export async function runInFreshCell(
   program: Program,
-  flags: PolicyFlags & StateFlags & LogFlags & PrintFlags,
+  flags: PolicyFlags & StateFlags & LogFlags & PrintFlags & PlotFlags,
   context: CommandContext,
   holder?: HolderSettings,
 ): Promise<number> {
@@ -24,13 +26,14 @@ export async function runInFreshCell(
   const { terminal } = context;
   using interruption = new Interruption(terminal);
   try {
+    await using plots = await openPlots(flags, terminal);
     using logger = openCommandLogger(flags, terminal);
     await using codecell = await openForCommand(flags, context, logger, { persist: false, isForOneCell: true });
     interruption.signal.throwIfAborted();
     const end = () => void codecell.close().catch(() => {});
     interruption.signal.addEventListener("abort", end, { once: true });
     const session = await codecell.session();
-    const exitCode = await runAndPrint(session, program, flags, { terminal, interruption });
+    const exitCode = await runAndPrint(session, program, flags, { terminal, interruption, plots });
     // After the run: the program does not compete with it for the processor.
     if (holder) await (await import("../warm/start-holder.ts")).startHolder(holder, codecell.policy, terminal);
     return exitCode;

@@ -12,6 +12,7 @@ export const errorExitCodes: Readonly<Record<CodecellErrorCode, number>> = {
   secret_unavailable: 4,
   runner_unavailable: 4,
   image_failed: 4,
+  packages_failed: 4,
   cell_start_failed: 4,
   language_unavailable: 4,
   file_missing: 1,

@@ -1,5 +1,5 @@
 import { open } from "node:fs/promises";
-import { basename, extname, resolve } from "node:path";
+import { basename, dirname, extname, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { CodecellError } from "../../../lib/errors.ts";
 import {
@@ -18,6 +18,8 @@ export interface Code {
   readonly language: Language;
   /** name of the file, without its directory */
   readonly name?: string;
+  /** the directory of the file, and as it was typed */
+  readonly beside?: { readonly path: string; readonly shown: string };
 }
 
 export interface CodeFlags {
@@ -47,8 +49,10 @@ export async function readCode(file: string | undefined, flags: CodeFlags, termi
     return { text: await readText(terminal.stdin, "stdin"), from: "stdin", language: given ?? defaultLanguage };
   }
   // Read the file first: a missing file is reported before an unknown extension.
-  const text = await readFileText(resolve(terminal.cwd, file), file);
-  return { text, from: "file", language: given ?? languageOfFile(file), name: basename(file) };
+  const path = resolve(terminal.cwd, file);
+  const text = await readFileText(path, file);
+  const beside = { path: dirname(path), shown: dirname(file) };
+  return { text, from: "file", language: given ?? languageOfFile(file), name: basename(file), beside };
 }
 
 function givenLanguage(text: string | undefined): Language | undefined {

@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { messageOf } from "../../../lib/errors.ts";
 import type { Codecell } from "../../../sessions/codecell.ts";
 import type { Session } from "../../../sessions/session.ts";
+import { Plots } from "../plots/plots.ts";
 import { type Program, runAndPrint } from "../sessions/run-and-print.ts";
 import { signalExitCodes } from "../shell/exit-codes.ts";
 import { Interruption } from "../shell/interruption.ts";
@@ -100,7 +101,9 @@ export class HolderConnection {
       if (interruption.exitCode !== undefined) return terminal.end(interruption.exitCode);
       await terminal.take();
       const options = { ...flags, json: request.json, receipt: request.receipt };
-      const exitCode = await runAndPrint(session, programOf(request, terminal), options, { terminal, interruption });
+      await using plots = await Plots.open(request.plots);
+      const place = { terminal, interruption, plots };
+      const exitCode = await runAndPrint(session, programOf(request, terminal), options, place);
       if (request.receipt && !request.json) terminal.stderr.write(heldNote);
       terminal.end(exitCode);
     } catch (error) {
@@ -116,12 +119,13 @@ const heldNote =
   `The cell was warm: codecell process ${process.pid} started it before this call, with the same policy and for one ` +
   "program, and enforces the rules of the host.\n";
 
-function programOf({ code, from, language, args, file }: RunRequest, terminal: RemoteTerminal): Program {
+function programOf({ code, from, language, args, file, beside }: RunRequest, terminal: RemoteTerminal): Program {
   const how = {
     language,
     ...(args === undefined ? {} : { args }),
     ...(file === undefined ? {} : { file }),
     ...(terminal.hasPipedStdin ? { stdin: terminal.stdin } : {}),
   };
-  return { code: { text: code, from }, how };
+  const place = { ...(file === undefined ? {} : { name: file }), ...(beside === undefined ? {} : { beside }) };
+  return { code: { text: code, from, ...place }, how };
 }

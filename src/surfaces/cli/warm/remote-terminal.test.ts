@@ -7,7 +7,12 @@ import type { RunRequest } from "./warm-request.ts";
 
 const request: RunRequest = {
   ...{ ask: "run", code: "1", from: "argument", language: "python", hasStdin: true, json: false, receipt: false },
-  ...{ hasColor: false, stdout: { isTTY: true, columns: 100 }, stderr: { isTTY: false, columns: null } },
+  ...{
+    plots: { stateDir: "/state", images: "none" as const },
+    hasColor: false,
+    stdout: { isTTY: true, columns: 100 },
+    stderr: { isTTY: false, columns: null },
+  },
 };
 
 /** A terminal, and the frames that its caller gets. */

@@ -2,6 +2,8 @@ import { join } from "node:path";
 import { CodecellError, messageOf } from "../../../lib/errors.ts";
 import { warmDirectory } from "../../../lib/files/warm-directory.ts";
 import type { RunOptions } from "../../../sessions/runs/run-options.ts";
+import { plotSettings } from "../plots/open-plots.ts";
+import type { PlotFlags } from "../plots/plot-options.ts";
 import type { PolicyFlags } from "../policy/policy-options.ts";
 import type { LogFlags } from "../shell/log-options.ts";
 import type { Code } from "../shell/read-code.ts";
@@ -19,7 +21,7 @@ export type WarmAttempt =
   /** the call runs the ordinary way, and so would the next one */
   | { readonly kind: "unusable" };
 
-interface WarmFlags extends PolicyFlags, StateFlags, LogFlags {
+interface WarmFlags extends PolicyFlags, StateFlags, LogFlags, PlotFlags {
   readonly session?: string | undefined;
   readonly json?: boolean | undefined;
   readonly receipt?: boolean | undefined;
@@ -58,7 +60,7 @@ export async function runWarm(
 /** Why a warm cell cannot do what these flags ask for. */
 function obstacleOf(flags: WarmFlags, env: Terminal["env"]): string | undefined {
   if (flags.session !== undefined) return "--session has a cell of its own";
-  if (flags.mount !== undefined || flags.workspace !== undefined) {
+  if (flags.mount !== undefined || flags.workspace !== undefined || flags.projectDir !== undefined) {
     return "a cell sees host directories as they were when it started";
   }
   const logs = [flags["log-level"], flags["log-format"], flags["log-file"]].some((flag) => flag !== undefined);
@@ -74,15 +76,19 @@ function holderFlags(flags: WarmFlags): HolderSettings["flags"] {
 function requestOf(
   { code, how }: { readonly code: Code; readonly how: RunOptions },
   flags: WarmFlags,
-  { stdout, stderr, env }: Terminal,
+  terminal: Terminal,
 ): RunRequest {
+  const { stdout, stderr, env } = terminal;
+  const { named, stateDir, images } = plotSettings(flags, terminal);
   const columns = (width: number) => (Number.isFinite(width) ? width : null);
   return {
     ask: "run",
     ...{ code: code.text, from: code.from, language: code.language, hasStdin: how.stdin !== undefined },
     ...(how.file === undefined ? {} : { file: how.file }),
+    ...(code.beside === undefined ? {} : { beside: code.beside }),
     ...(how.args === undefined ? {} : { args: [...how.args] }),
     ...{ json: flags.json === true, receipt: flags.receipt === true },
+    plots: { ...(named ? { named } : {}), stateDir, images },
     hasColor: !env.NO_COLOR && env.TERM !== "dumb",
     stdout: { isTTY: stdout.isTTY, columns: columns(stdout.columns) },
     stderr: { isTTY: stderr.isTTY, columns: columns(stderr.columns) },

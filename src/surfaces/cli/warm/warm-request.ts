@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { languageNames } from "../../../policy/languages.ts";
+import { imageProtocols } from "../plots/image-protocol.ts";
 
 const output = z.strictObject({ isTTY: z.boolean(), columns: z.int().positive().nullable() });
 
@@ -13,11 +14,19 @@ export const warmRequest = z.discriminatedUnion("ask", [
     from: z.enum(["file", "stdin", "argument"]),
     language: z.enum(languageNames),
     file: z.string().optional(),
+    /** the directory of the file, to look for what the program misses */
+    beside: z.strictObject({ path: z.string().startsWith("/"), shown: z.string() }).optional(),
     args: z.array(z.string()).optional(),
     hasStdin: z.boolean(),
     json: z.boolean(),
     receipt: z.boolean(),
     hasColor: z.boolean(),
+    /** the caller's directories: both are of the same user */
+    plots: z.strictObject({
+      named: z.strictObject({ path: z.string().startsWith("/"), shown: z.string() }).optional(),
+      stateDir: z.string().startsWith("/"),
+      images: z.enum([...imageProtocols, "none"]),
+    }),
     stdout: output,
     stderr: output,
   }),

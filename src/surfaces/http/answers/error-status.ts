@@ -12,6 +12,7 @@ export const errorStatuses: Readonly<Record<CodecellErrorCode, number>> = {
   secret_unavailable: 503,
   runner_unavailable: 503,
   image_failed: 503,
+  packages_failed: 503,
   cell_start_failed: 503,
   cell_lost: 500,
   session_closed: 410,

@@ -1,0 +1,24 @@
+import type { IndexFile } from "../index/index-file.ts";
+import type { PackagePage } from "../index/package-page.ts";
+import type { WheelName } from "../wheels/wheel-name.ts";
+
+/** A wheel that the rules and the target allow. */
+export interface Candidate {
+  /** normalised */
+  readonly name: string;
+  readonly version: string;
+  readonly wheel: WheelName;
+  readonly file: IndexFile;
+  readonly page: PackagePage;
+  /** hashes, one of which the file must have; never empty */
+  readonly sha256: readonly string[];
+  readonly isPrerelease: boolean;
+}
+
+/** What a page offers, and why the rest of it is not taken. */
+export interface CandidateList {
+  /** newest first, final releases before pre-releases */
+  readonly candidates: readonly Candidate[];
+  /** by version, newest first */
+  readonly left: readonly { readonly version: string; readonly why: string }[];
+}

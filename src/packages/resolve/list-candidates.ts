@@ -1,0 +1,121 @@
+import { quotedName } from "../../lib/quoted-name.ts";
+import type { IndexFile } from "../index/index-file.ts";
+import type { PackagePage } from "../index/package-page.ts";
+import type { PackageTarget } from "../package-target.ts";
+import { normalName } from "../requirements/package-name.ts";
+import { compareVersions, explainVersion, parseRange, rangeContains } from "../requirements/version-range.ts";
+import type { ResolveRules } from "../resolve-rules.ts";
+import { parseWheelName, type WheelName } from "../wheels/wheel-name.ts";
+import { type SupportedTags, tagRank } from "../wheels/wheel-tags.ts";
+import type { Candidate, CandidateList } from "./candidate.ts";
+
+/** What decides whether a file is taken. */
+export interface CandidateRules {
+  readonly target: PackageTarget;
+  readonly tags: SupportedTags;
+  readonly rules: ResolveRules;
+  readonly nowMs: number;
+  /** the hashes that the requests allow for this package; undefined: the index's hash decides */
+  readonly hashes: ReadonlySet<string> | undefined;
+}
+
+interface Verdict {
+  readonly why: string;
+  /** how far the file came: the reason of the file that came farthest is shown */
+  readonly stage: number;
+}
+
+/** Pure: a page and the rules in, the wheels that may be used out, with the reasons for all others. */
+export function listCandidates(name: string, page: PackagePage, rules: CandidateRules): CandidateList {
+  const best = new Map<string, { candidate: Candidate; rank: number }>();
+  const left = new Map<string, Verdict>();
+  const leave = (version: string, verdict: Verdict) => {
+    if (verdict.stage >= (left.get(version)?.stage ?? 0)) left.set(version, verdict);
+  };
+  for (const file of page.files) {
+    const wheel = parseWheelName(file.name);
+    if (!wheel) {
+      const version = sdistVersion(file.name, name);
+      if (version !== undefined) leave(version, { why: onlySource, stage: 0 });
+      continue;
+    }
+    if (wheel.name !== name) continue;
+    const rank = tagRank(wheel.tags, rules.tags);
+    const verdict = rank === undefined ? wrongTags(rules.target) : judge(file, rules);
+    if (verdict) leave(wheel.version, verdict);
+    else if (rank !== undefined) keepBest(best, candidateOf(file, wheel, page, rules), rank);
+  }
+  const newestFirst = (a: { version: string }, b: { version: string }) => compareVersions(b.version, a.version);
+  const candidates = [...best.values()].map(({ candidate }) => candidate).sort(newestFirst);
+  return {
+    candidates: [...candidates.filter((one) => !one.isPrerelease), ...candidates.filter((one) => one.isPrerelease)],
+    left: [...left]
+      .filter(([version]) => !best.has(version))
+      .map(([version, { why }]) => ({ version, why }))
+      .sort(newestFirst),
+  };
+}
+
+const onlySource =
+  "there is only a source distribution, which would have to run code to be built: build a wheel of it elsewhere";
+
+function wrongTags({ python, platform }: PackageTarget): Verdict {
+  return { why: `no wheel for Python ${python} on ${platform}`, stage: 1 };
+}
+
+function judge(file: IndexFile, { target, rules, nowMs, hashes }: CandidateRules): Verdict | undefined {
+  if (file.requiresPython !== undefined && !acceptsPython(file.requiresPython, target))
+    return { why: wrongPython(file.requiresPython), stage: 2 };
+  if (file.sha256 === undefined && hashes === undefined)
+    return { why: "the index gives no sha256, and the requirement carries none", stage: 3 };
+  if (hashes && file.sha256 !== undefined && !hashes.has(file.sha256))
+    return { why: "its hash is not among those of the requirement", stage: 4 };
+  if (rules.minAgeMs <= 0) return undefined;
+  if (file.uploadedMs === undefined)
+    return { why: "the index does not say when it was uploaded, and kernel.packages.minAge is set", stage: 5 };
+  // a date in the future is no age at all
+  if (nowMs - file.uploadedMs < rules.minAgeMs)
+    return { why: `it was uploaded on ${dayOf(file.uploadedMs)}: younger than kernel.packages.minAge`, stage: 6 };
+  return undefined;
+}
+
+/** Whether this Python is in a `Requires-Python`. One that cannot be read says nothing. */
+export function acceptsPython(range: string, { python, fullPython }: PackageTarget): boolean {
+  const parsed = parseRange(range);
+  return !parsed || rangeContains(parsed, fullPython ?? `${python}.0`);
+}
+
+/** The range is a text of the index or of the package: quoted, so that it cannot read like a sentence of ours. */
+export function wrongPython(range: string): string {
+  return `it needs Python ${quotedName(range, 60)}`;
+}
+
+function candidateOf(file: IndexFile, wheel: WheelName, page: PackagePage, { hashes }: CandidateRules): Candidate {
+  return {
+    ...{ name: wheel.name, version: wheel.version, wheel, file, page },
+    sha256: file.sha256 === undefined ? [...(hashes ?? [])] : [file.sha256],
+    isPrerelease: explainVersion(wheel.version)?.is_prerelease === true,
+  };
+}
+
+/** The most specific tag, then the latest build. */
+function keepBest(best: Map<string, { candidate: Candidate; rank: number }>, candidate: Candidate, rank: number): void {
+  const other = best.get(candidate.version);
+  const isBetter =
+    !other || rank < other.rank || (rank === other.rank && candidate.wheel.build > other.candidate.wheel.build);
+  if (isBetter) best.set(candidate.version, { candidate, rank });
+}
+
+function sdistVersion(file: string, name: string): string | undefined {
+  const stem = /^(.{1,300})\.(?:tar\.gz|zip|tar\.bz2|tgz)$/.exec(file)?.[1];
+  if (stem === undefined) return undefined;
+  for (let dash = stem.lastIndexOf("-"); dash > 0; dash = stem.lastIndexOf("-", dash - 1)) {
+    const version = stem.slice(dash + 1);
+    if (normalName(stem.slice(0, dash)) === name && explainVersion(version)) return version;
+  }
+  return undefined;
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}

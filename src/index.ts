@@ -49,9 +49,9 @@ export type { ReadOptions } from "./sessions/interpreter/read-options.ts";
 export type { RunEgress } from "./sessions/network/egress-record.ts";
 /** What of a new policy holds at once, and what only later. */
 export type { PolicyReload } from "./sessions/rules/reloaded-policy.ts";
+/** How one run goes. */
 /** One execution: its events, its result and how it ended. */
 export type { DisplayEvent, Run, RunEvent, RunResult, RunUsage } from "./sessions/runs/run.ts";
-/** How one run goes. */
 export type { RunOptions } from "./sessions/runs/run-options.ts";
 /** A session, and what is known of it. */
 export type { Session } from "./sessions/session.ts";

@@ -289,9 +289,12 @@ export class Session implements AsyncDisposable {
     return (await this.wake()).pythonVersion;
   }
 
-  /** Its last runs, oldest first; kept if the policy persists sessions. */
-  history(limit = 100): Promise<HistoryEntry[]> {
-    return this.managed.runs.history(limit);
+  /**
+   * Its last runs (100, or `limit`), oldest first, with their outputs if asked. They are kept as long as the session, and on disk if the policy
+   * persists sessions. Of too many outputs, the latest are kept.
+   */
+  history(options: number | { readonly limit?: number; readonly outputs?: boolean } = {}): Promise<HistoryEntry[]> {
+    return this.managed.runs.history(typeof options === "number" ? { limit: options } : options);
   }
 
   /** Writes the variables to disk, and lists those that cannot be saved. The host never interprets the values. */

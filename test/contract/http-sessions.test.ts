@@ -95,4 +95,31 @@ describe.skipIf(skipsProcess)("sessions over HTTP that do not persist", () => {
     expect((await client.call("POST", "/v1/sessions/s/restore")).json).toMatchObject({ after_run: null });
     expect((await client.call("GET", "/v1/sessions/s/history")).json).toEqual({ history: [] });
   });
+
+  test("have a history with outputs as long as they live, and other tenants do not see it", async () => {
+    await using service = await TestService.open({ runners: [processRunner()] });
+    const client = await service.client("alice");
+    await client.session("s");
+    await client.run("s", "x = 1");
+    await client.run("s", "print(x)\ndisplay({'text/html': '<b>'}, raw=True)\nx");
+    const { history } = (await client.call("GET", "/v1/sessions/s/history?outputs=true")).json;
+    const nothing = { display: null, mime_type: null, data_base64: null };
+    expect(history).toMatchObject([
+      { run: 1, outputs: { events: [], value: null, error: null, left_out_bytes: 0 } },
+      {
+        run: 2,
+        outputs: {
+          events: [
+            { type: "stdout", text: "1\n", ...nothing },
+            { type: "display", text: null, display: 1, mime_type: "text/html", data_base64: "PGI+" },
+          ],
+          value: "1",
+        },
+      },
+    ]);
+    const plain = (await client.call("GET", "/v1/sessions/s/history?limit=1")).json.history;
+    expect(plain).toEqual([expect.not.objectContaining({ outputs: expect.anything() })]);
+    const other = await service.client("bob");
+    expect((await other.call("GET", "/v1/sessions/s/history?outputs=true")).status).toBe(404);
+  });
 });

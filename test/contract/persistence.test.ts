@@ -75,6 +75,25 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     ]);
   });
 
+  test("keeps what its runs printed, displayed and returned, also over a restart", async () => {
+    const { manager, session } = await begun();
+    await runIn(session, "print('out')\ndisplay({'image/png': b'x' * 10_000}, raw=True)\n1/0");
+    await session.run("print('streamed')\n'v'", { isStreamed: true });
+    const next = await (await restart(manager)).get("kept");
+    const [, failed, streamed] = await next.history({ outputs: true });
+    expect(failed?.outputs).toMatchObject({
+      events: [
+        { type: "stdout", text: "out\n" },
+        { type: "display", mime: "image/png", data: Buffer.alloc(10_000, "x") },
+      ],
+      ...{ value: undefined, error: { name: "ZeroDivisionError" }, leftOutBytes: 0 },
+    });
+    expect(streamed?.outputs).toMatchObject({ events: [{ type: "stdout", text: "streamed\n" }], value: "'v'" });
+    expect(await next.history({ limit: 1 })).toEqual([expect.not.objectContaining({ outputs: expect.anything() })]);
+    await next.close({ forget: true });
+    expect(existsSync(join(stateDir, "sessions", "kept"))).toBe(false);
+  });
+
   test("loses only the variable whose value ends the interpreter when it is loaded, and names it", async () => {
     const manager = await open();
     await runIn(

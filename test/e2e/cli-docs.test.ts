@@ -14,10 +14,12 @@ const runners = await availableRunners();
  * runner that it needs: ```console runnable process.
  */
 const pages = await Promise.all(
-  ["README.md", "docs/cli.md", "docs/plots.md", "docs/audit.md", "docs/logs.md"].map(async (page) => ({
-    page,
-    examples: examplesOf(await readFile(join(root, page), "utf8"), runners),
-  })),
+  ["README.md", "docs/cli.md", "docs/plots.md", "docs/audit.md", "docs/logs.md", "docs/notebooks.md"].map(
+    async (page) => ({
+      page,
+      examples: examplesOf(await readFile(join(root, page), "utf8"), runners),
+    }),
+  ),
 );
 
 await using runner = processRunner();

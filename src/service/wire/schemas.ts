@@ -5,6 +5,7 @@ import { egressSchema } from "./egress.ts";
 import { errorSchema } from "./error.ts";
 import { fileListSchema, fileSchema } from "./file.ts";
 import { historyEntrySchema } from "./history.ts";
+import { notebookRunSchema } from "./notebook-run.ts";
 import { receiptSchema } from "./receipt.ts";
 import { receiptSummarySchema } from "./receipt-summary.ts";
 import { runSchema } from "./run.ts";
@@ -32,6 +33,7 @@ export const wireSchemas = {
   snapshot: snapshotSchema,
   restore: restoreSchema,
   history_entry: historyEntrySchema,
+  notebook_run: notebookRunSchema,
   artifact: artifactSchema,
   file: fileSchema,
   file_list: fileListSchema,

@@ -1,5 +1,6 @@
 import type { RunStatus } from "../../kernel/messages.ts";
 import { GatheredText } from "./gathered-text.ts";
+import type { OutputRecorder } from "./recorded-outputs.ts";
 import type { DisplayEvent, RunEvent } from "./run.ts";
 
 /** An event of a run, with its number: the first one is 0. */
@@ -26,6 +27,7 @@ export class RunLog {
   #isClosed = false;
   #bytes = 0;
   #isForgetful = false;
+  #recorder: OutputRecorder | undefined;
   #heldBytes = 0;
 
   /** How many events there are: the offset of the next one. */
@@ -53,6 +55,11 @@ export class RunLog {
     this.#isForgetful = true;
   }
 
+  /** @internal Passes every event from now on to a recorder too, which keeps a part of them for the history. */
+  record(recorder: OutputRecorder): void {
+    this.#recorder = recorder;
+  }
+
   /** @internal */
   push(event: RunEvent): void {
     if (this.#isClosed) return;
@@ -67,6 +74,7 @@ export class RunLog {
   #add(event: RunEvent): void {
     this.#bytes += eventBytes + (event.type === "display" ? event.data.byteLength : event.text.length * 2);
     this.#events.push(event);
+    this.#recorder?.add(event);
     this.#wake();
   }
 

@@ -4,10 +4,13 @@ import { defaultLanguage } from "../../policy/languages.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { SessionFunctions } from "../functions/session-functions.ts";
 import type { SessionCell } from "../session-cell.ts";
-import type { HistoryEntry } from "../storage/session-history.ts";
+import { MemoryHistory } from "../storage/memory-history.ts";
+import type { HistoryEntry, HistoryOptions } from "../storage/session-history.ts";
 import type { SavedSession, SessionSaves } from "../storage/session-saves.ts";
 import type { SessionStore } from "../storage/store.ts";
 import type { LiveRunOptions } from "./live-run-options.ts";
+import { OutputWriter } from "./output-writer.ts";
+import { OutputRecorder, type RecordedOutputs } from "./recorded-outputs.ts";
 import type { RunProgress, RunResult } from "./run.ts";
 import { milliseconds, type RunOptions } from "./run-options.ts";
 
@@ -28,6 +31,9 @@ interface BegunRun {
   readonly ended: Promise<RunResult>;
 }
 
+/** How much of the outputs of one run is kept, on disk and in memory. */
+const recordedBytes = { onDisk: 8 * 1024 * 1024, inMemory: 1024 * 1024 };
+
 /** The runs of a session over all its cells: numbers them, queues them and keeps their history. */
 export class SessionRuns {
   readonly #session: SessionWithRuns;
@@ -39,6 +45,9 @@ export class SessionRuns {
   /** runs whose code is not sent yet, because the cell starts or the disk is marked */
   #unsent = 0;
   readonly #onSent: (() => void)[] = [];
+  /** of a session that is not kept on disk */
+  readonly #memory = new MemoryHistory();
+  #outputs: OutputWriter | undefined;
 
   constructor(session: SessionWithRuns) {
     this.#session = session;
@@ -74,22 +83,29 @@ export class SessionRuns {
   }
 
   /** The last runs, oldest first. */
-  async history(limit: number): Promise<HistoryEntry[]> {
+  async history({ limit = 100, outputs = false }: HistoryOptions): Promise<HistoryEntry[]> {
+    const { policy, store, key } = this.#session;
+    if (!policy.session.persist) return this.#memory.list(limit, outputs);
     await this.written();
-    return this.#session.store.history(this.#session.key, limit);
+    const entries = await store.history(key, limit);
+    return outputs ? store.outputs(key).read(entries) : entries;
   }
 
   /** Waits until the history is on disk. */
   async written(): Promise<void> {
+    this.#outputs?.flush();
     await this.#writes.settled();
   }
 
   async #perform(progress: RunProgress, code: string, options: LiveRunOptions): Promise<RunResult> {
     if (this.#performing++ === 0) this.#busySince = performance.now();
     try {
+      const { onDisk, inMemory } = recordedBytes;
+      const recorder = new OutputRecorder(this.#session.policy.session.persist ? onDisk : inMemory);
+      progress.log.record(recorder);
       const { number, ended } = await this.#begin(progress, code, options);
       const result = await ended;
-      this.#ended(number, code, options.language ?? defaultLanguage, result);
+      this.#ended(number, { code, language: options.language ?? defaultLanguage }, result, recorder);
       return result;
     } finally {
       this.#performing--;
@@ -116,15 +132,31 @@ export class SessionRuns {
     }
   }
 
-  #ended(number: number, code: string, language: string, result: RunResult): void {
+  #ended(
+    number: number,
+    program: { readonly code: string; readonly language: string },
+    result: RunResult,
+    recorder: OutputRecorder,
+  ): void {
     const session = this.#session;
-    const { cell, saves, store } = session;
+    const { cell, saves } = session;
     session.touch();
     if (result.state === "lost") saves.lost(cell.live?.isAlive !== true);
     else saves.changed();
-    if (!session.policy.session.persist) return;
     const { status, durationMs } = result;
-    const entry = { run: number, atMs: session.record.usedMs, language, code, status, durationMs };
-    this.#writes.run(() => store.appendHistory(session.key, entry)).catch(() => {});
+    const outputs = recorder.recorded(result);
+    const silent = outputs ? {} : { isSilent: true as const };
+    const entry = { run: number, atMs: session.record.usedMs, ...program, status, durationMs, ...silent };
+    if (session.policy.session.persist) this.#write(entry, outputs, recorder.bytes);
+    else this.#memory.append(entry, outputs, recorder.bytes);
+  }
+
+  /** Both are written after the result is on its way to its caller. */
+  #write(entry: HistoryEntry, outputs: RecordedOutputs | undefined, bytes: number): void {
+    const { store, key } = this.#session;
+    this.#writes.run(() => store.appendHistory(key, entry)).catch(() => {});
+    if (!outputs) return;
+    this.#outputs ??= new OutputWriter(store.outputs(key), this.#writes);
+    this.#outputs.add({ run: entry.run, atMs: entry.atMs, outputs }, bytes);
   }
 }

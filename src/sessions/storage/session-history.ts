@@ -1,5 +1,6 @@
 import { appendFile, readFile, rename, stat } from "node:fs/promises";
 import { z } from "zod";
+import type { RunError, RunEvent } from "../runs/run.ts";
 
 const count = z.int().min(0);
 
@@ -10,10 +11,26 @@ const historySchema = z.object({
   code: z.string(),
   status: z.string(),
   durationMs: z.number(),
+  /** it printed, displayed and returned nothing */
+  isSilent: z.literal(true).optional(),
 });
 
 /** One run of a session, as its history keeps it. */
-export type HistoryEntry = Readonly<z.output<typeof historySchema>>;
+export type HistoryEntry = Readonly<z.output<typeof historySchema>> & {
+  /** absent: they were not asked for, or are no longer kept. Everything in them is untrusted. */
+  readonly outputs?: {
+    /** what it printed and displayed, in order */
+    readonly events: readonly RunEvent[];
+    /** repr of the last expression's value */
+    readonly value: string | undefined;
+    readonly error: RunError | undefined;
+    /** how much is missing here that the run's result had, in bytes */
+    readonly leftOutBytes: number;
+  };
+};
+
+/** What to read of a session's history: how many of the latest runs (default: 100), and whether with their outputs. */
+export type HistoryOptions = { readonly limit?: number; readonly outputs?: boolean };
 
 /** A session may live for years, and the code of a run may have megabytes. Two files of this size are kept. */
 const maxFileBytes = 16 * 1024 * 1024;

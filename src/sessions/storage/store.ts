@@ -11,6 +11,7 @@ import { printable } from "../../policy/file/problem.ts";
 import { removeDisk } from "../../runners/linux/disk/image/session-disk.ts";
 import { checkSessionId } from "../session-id.ts";
 import { appendHistory, type HistoryEntry, readHistory } from "./session-history.ts";
+import { StoredOutputs } from "./stored-outputs.ts";
 
 const count = z.int().min(0);
 
@@ -161,6 +162,11 @@ export class SessionStore {
   /** The latest entries, oldest first. */
   history(id: string, limit: number): Promise<HistoryEntry[]> {
     return readHistory(this.#path(id, "history.jsonl"), limit);
+  }
+
+  /** The outputs of a session's runs. */
+  outputs(id: string): StoredOutputs {
+    return new StoredOutputs(join(this.#sessionsDir, checkSessionId(id)));
   }
 
   /**

@@ -68,6 +68,12 @@ export class StoredSessions {
     return store.history(id, limit);
   }
 
+  /** The same with their outputs, as far as these are kept. */
+  async runs(id: string, limit: number): Promise<HistoryEntry[]> {
+    const store = await this.#known(id);
+    return store.outputs(id).read(await store.history(id, limit));
+  }
+
   /** The files of its workspace, even while a program writes there. The caller closes them. */
   async files(record: SessionRecord): Promise<WorkspaceFiles> {
     const store = await this.#known(record.id);

@@ -63,6 +63,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./commands/sessions-restore.ts")).sessionsRestoreCommand,
   },
   {
+    name: "sessions export",
+    summary: "Write a session's runs and their outputs as a notebook, a script or JSON",
+    load: async () => (await import("./commands/sessions-export.ts")).sessionsExportCommand,
+  },
+  {
     name: "artifacts ls",
     summary: "List the files in a session's workspace",
     load: async () => (await import("./commands/artifacts-ls.ts")).artifactsLsCommand,

@@ -1,14 +1,17 @@
+import { extname } from "node:path";
+import { CodecellError } from "../../../lib/errors.ts";
 import { defaultLanguage, languageNames } from "../../../policy/languages.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { hasPackageFlags, packageOptions } from "../packages/package-options.ts";
+import { hasPackageFlags, type PackageFlags, packageOptions } from "../packages/package-options.ts";
 import { plotOptions } from "../plots/plot-options.ts";
 import { policyOptions } from "../policy/policy-options.ts";
 import { projectDirectory, projectOptions } from "../project/project.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { logOptions } from "../shell/log-options.ts";
 import { fileAndArguments, programOptions } from "../shell/program-options.ts";
-import { readCode } from "../shell/read-code.ts";
+import { type Code, readCode } from "../shell/read-code.ts";
 import { stateOptions } from "../shell/state-dir.ts";
+import type { Terminal } from "../shell/terminal.ts";
 
 const options = {
   code: { type: "string", short: "c", value: "CODE", help: "Code to run, instead of a file." },
@@ -25,6 +28,9 @@ const options = {
   },
   warm: { type: "boolean", help: "Use a cell that a background process keeps ready. Also: CODECELL_WARM=1." },
   ...packageOptions,
+  output: { type: "string", short: "o", value: "FILE", help: "Of a notebook: where to write it with its outputs." },
+  inplace: { type: "boolean", help: "Of a notebook: write the outputs into the notebook itself." },
+  "allow-errors": { type: "boolean", help: "Of a notebook: continue after a cell that raises an exception." },
   ...projectOptions,
   ...plotOptions,
   ...policyOptions,
@@ -54,6 +60,8 @@ export const runCommand: Command = {
       "listed on stderr. A session takes one call at a time; another call meanwhile is refused (exit code 75).",
     "--with, --requirements and a PEP 723 header in FILE install packages from the index that your pip uses: wheels only, " +
       "downloaded and checked by the host, cached, and read-only at /deps. The policy's rules about packages apply.",
+    "A notebook (FILE.ipynb) is run cell by cell up to the first error. It and its outputs are written to FILE.executed.ipynb beside " +
+      "it, even if a cell failed. --timeout applies to each cell.",
     "With --warm, the first call starts a background process that keeps cells of the same policy ready for the next calls, and " +
       "exits after 5 minutes without one. `codecell warm status` lists these processes, `codecell warm stop` stops them.",
     "A program sees no file of the host. With --project DIR it can import and open what is in DIR by relative names, read-only; " +
@@ -70,6 +78,7 @@ export const runCommand: Command = {
     ["codecell run --with pandas==2.2.3 --with requests report.py", "with packages from an index"],
     ["codecell run --requirements requirements.txt main.py", "with the packages of a file"],
     ["codecell run --session work -c 'x = 1'", "keep x for the next call with --session work"],
+    ["codecell run analysis.ipynb", "run a notebook and write analysis.executed.ipynb"],
     ["codecell run --warm -c '1 + 1'", "use a cell that is already running, from the second call on"],
     ["codecell run script.py --project .", 'let it `import helper` and open("data.csv") from this directory'],
     ["codecell run plot.py --plots out", "save plots and tables as out/plot-1.png, out/plot-2.html …"],
@@ -84,12 +93,14 @@ async function runProgram(argv: readonly string[], context: CommandContext): Pro
   const parsed = parseArguments("run", argv, options, Number.POSITIVE_INFINITY);
   const { values: typed, positionals, afterDashes } = parsed;
   const { file, args } = fileAndArguments(positionals, afterDashes, typed.code !== undefined);
+  const projectDir = projectDirectory(typed.project, terminal);
+  if (file !== undefined && typed.code === undefined && extname(file).toLowerCase() === ".ipynb") {
+    const { runNotebook } = await import("../notebook/run-notebook.ts");
+    return runNotebook(file, args, { ...typed, packages: await packagesOf(typed, terminal), projectDir }, context);
+  }
+  refuseNotebookFlags(typed);
   const code = await readCode(file, typed, terminal);
-  const asksForPackages = hasPackageFlags(typed) || (code.from === "file" && code.text.includes("# /// script"));
-  const packages = asksForPackages
-    ? await (await import("../packages/requested-packages.ts")).requestedPackages(typed, terminal, code)
-    : undefined;
-  const values = { ...typed, packages, projectDir: projectDirectory(typed.project, terminal) };
+  const values = { ...typed, packages: await packagesOf(typed, terminal, code), projectDir };
   const program = { code, how: programOptions(code, args, terminal) };
   const warm = values.warm || terminal.env.CODECELL_WARM === "1";
   const attempt = warm ? await (await import("../warm/run-warm.ts")).runWarm(program, values, terminal) : undefined;
@@ -101,4 +112,22 @@ async function runProgram(argv: readonly string[], context: CommandContext): Pro
   // Imported here, because a call that uses a warm cell needs nothing of it.
   const { runInFreshCell } = await import("../sessions/run-in-fresh-cell.ts");
   return runInFreshCell(program, values, context, attempt?.kind === "absent" ? attempt.holder : undefined);
+}
+
+/** Imported only where packages are asked for: most calls ask for none. */
+async function packagesOf(flags: PackageFlags, terminal: Terminal, code?: Code) {
+  if (!hasPackageFlags(flags) && !(code?.from === "file" && code.text.includes("# /// script"))) return undefined;
+  const { requestedPackages } = await import("../packages/requested-packages.ts");
+  return requestedPackages(flags, terminal, code);
+}
+
+function refuseNotebookFlags(values: Readonly<Record<string, unknown>>): void {
+  const flag = ["output", "inplace", "allow-errors"].find((name) => values[name] !== undefined);
+  if (flag === undefined) return;
+  throw new CodecellError("usage", `--${flag} is for notebooks, whose names end in .ipynb`, {
+    hint:
+      flag === "output"
+        ? "redirect the output with >FILE, or copy a file with `codecell artifacts get`"
+        : "leave it out",
+  });
 }

@@ -68,7 +68,9 @@ const phrases: Readonly<Record<string, string>> = {
   init: "`codecell policy init` writes a policy file",
   config: "`codecell policy explain` shows which rules apply here",
   login: "`codecell token create` creates a token for `codecell serve`",
-  install: "`codecell setup` adds codecell to an MCP client, `codecell doctor` says what this machine lacks",
+  pip: "`codecell run --with NAME` adds a Python package to a program",
+  install:
+    "`codecell run --with NAME` adds a Python package to a program, `codecell setup` adds codecell to an MCP client, `codecell doctor` says what this machine lacks",
   notebook: "`codecell run FILE` runs a program, `codecell repl` opens a prompt",
   lab: "`codecell run FILE` runs a program, `codecell repl` opens a prompt",
   "sessions kill": "`codecell ps` shows which process holds a session; `codecell sessions rm` deletes a saved one",

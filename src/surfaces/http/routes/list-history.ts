@@ -1,7 +1,10 @@
 import { z } from "zod";
-import { encodeHistoryEntry, historyEntrySchema } from "../../../service/wire/history.ts";
-import { pageLimit, sessionParams } from "../parameters.ts";
+import { encodeHistoryEntry, encodeHistoryRuns, historyEntrySchema } from "../../../service/wire/history.ts";
+import { flagQuery, pageLimit, sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
+
+/** How many bytes of displayed values one response contains; the rest is null. */
+const displayBytes = 8 * 1024 * 1024;
 
 const historySchema = z.strictObject({ history: z.array(historyEntrySchema) });
 
@@ -10,14 +13,19 @@ export const listHistoryRoute = defineRoute({
   path: "/v1/sessions/{session}/history",
   id: "listHistory",
   summary: "List the code of recent runs, and how they ended",
-  description: "With session.persist in the policy, the history survives a restart of the service.",
+  description:
+    "Outputs are kept up to a limit; those of the latest runs. With session.persist in the policy, the history survives a restart of the service.",
   tag: "sessions",
   scope: "read",
   params: sessionParams,
-  query: z.strictObject({ limit: pageLimit }),
+  query: z.strictObject({
+    limit: pageLimit,
+    outputs: flagQuery.describe("true: each run contains what it printed, displayed and returned"),
+  }),
   replies: { 200: { description: "newest last", schema: historySchema } },
   async handle({ params, query, tenant }) {
-    const entries = await (await tenant.sessions.get(params.session)).history(query.limit);
-    return { json: { history: entries.map(encodeHistoryEntry) } };
+    const outputs = query.outputs === "true";
+    const runs = await (await tenant.sessions.get(params.session)).history({ limit: query.limit, outputs });
+    return { json: { history: outputs ? encodeHistoryRuns(runs, displayBytes) : runs.map(encodeHistoryEntry) } };
   },
 });

@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { MemoryHistory } from "./memory-history.ts";
+
+const entry = (run: number) => ({ run, atMs: run, language: "python", code: "1234", status: "ok", durationMs: 1 });
+const outputs = { events: [], value: "1", error: undefined, leftOutBytes: 0 };
+
+test("a history in memory lists the latest runs, with outputs only if asked", () => {
+  const history = new MemoryHistory();
+  history.append(entry(1), outputs, 10);
+  history.append(entry(2), undefined, 0);
+  expect(history.list(10, false)).toEqual([entry(1), entry(2)]);
+  expect(history.list(10, true)).toMatchObject([{ outputs: { value: "1" } }, { outputs: { events: [] } }]);
+  expect(history.list(1, false)).toEqual([entry(2)]);
+});
+
+test("a history in memory drops the oldest runs when it has too many, or too much", () => {
+  const few = new MemoryHistory({ bytes: 1_000, runs: 3 });
+  for (const run of [1, 2, 3, 4, 5]) few.append(entry(run), undefined, 0);
+  expect(few.list(10, false).map(({ run }) => run)).toEqual([3, 4, 5]);
+  const small = new MemoryHistory({ bytes: 1_000, runs: 100 });
+  for (const run of [1, 2, 3, 4, 5]) small.append(entry(run), outputs, 400);
+  expect(small.list(10, false).map(({ run }) => run)).toEqual([4, 5]);
+  small.append(entry(6), outputs, 5_000);
+  expect(small.list(10, false)).toEqual([]);
+});

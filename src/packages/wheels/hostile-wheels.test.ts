@@ -88,6 +88,8 @@ describe("a wheel that is not what it says is refused", () => {
     expect(await refusal({ record: other })).toContain("does not have the hash that RECORD promises");
     const weak = (text: string) => text.replace(/^(evil\/__init__.py,)sha256=/m, "$1md5=");
     expect(await refusal({ record: weak })).toContain("its RECORD has no hash of");
+    const endless = () => `"${"a".repeat(20 * 1024 ** 2)}`;
+    expect(await refusal({ record: endless })).toContain("its RECORD has no hash of");
   });
 
   test("METADATA of another package or version", async () => {

@@ -11,33 +11,33 @@ INSTALLER = "pip_install"
 LINE = re.compile(r"\s*[%!]\s*(?:pip3?|(?:\S*/)?python[\d.]*\s+-m\s+pip)\s+install\b(.*)", re.S)
 MAX_LINES = 100
 MAX_LISTED = 5000
-
-
-def root():
-    import os
-
-    return os.environ.get("HOME", "/workspace") + "/" + DIRECTORY
+directory = None  # where packages are, once programs may install
 
 
 def enable():
     """Puts the directory on the paths, whether it exists or not: an install of another interpreter is found too."""
     import os
 
-    directory = root()
+    global directory
+    directory = os.environ.get("HOME", "/workspace") + "/" + DIRECTORY
     if directory not in sys.path:
         sys.path.append(directory)
-    refresh(directory)
+    refresh()
     for name, entry in (("PYTHONPATH", directory), ("PATH", directory + "/bin")):
         before = os.environ.get(name, "")
         if entry not in before.split(":"):
             os.environ[name] = before + ":" + entry if before else entry
-    return directory
 
 
-def refresh(directory):
-    """Python remembers that a directory was missing, also in a copy that is older than the directory."""
-    if sys.path_importer_cache.get(directory, directory) is None:
-        del sys.path_importer_cache[directory]
+def refresh():
+    """Python remembers that a directory was missing, also in a copy that is older than the directory. Runs before each run, so a
+    program that has broken `sys` must not stop it.
+    """
+    try:
+        if sys.path_importer_cache.get(directory, directory) is None:
+            del sys.path_importer_cache[directory]
+    except Exception:
+        pass
 
 
 def install(ask, values):
@@ -45,7 +45,8 @@ def install(ask, values):
     words = values["requirements"]
     words = [words] if type(words) is str else [str(word) for word in words]
     with restored():
-        directory, present = enable(), installed()
+        enable()
+        present = installed()
     answer = ask({"requirements": words, "installed": present})
     packages = answer["packages"]
     while packages:
@@ -53,12 +54,12 @@ def install(ask, values):
         if not files:
             break
         with restored():
-            write(directory, files)
+            write(files)
     with restored():
         import importlib
 
         importlib.invalidate_caches()
-        refresh(directory)
+        refresh()
     if packages:
         print("Successfully installed " + " ".join("%(name)s-%(version)s" % one for one in packages))
     else:
@@ -85,7 +86,7 @@ def installed():
     return found
 
 
-def write(directory, files):
+def write(files):
     import os
     from binascii import a2b_base64
 

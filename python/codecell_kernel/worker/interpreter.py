@@ -86,7 +86,7 @@ class Interpreter:
         self.displays.begin(run_id)
         packages = sys.modules.get(PACKAGES)
         if packages is not None:
-            packages.refresh(packages.root())
+            packages.refresh()
         try:
             outcome = await self.run_python("<run %d>" % run_id, code)
         except KeyboardInterrupt:

@@ -32,6 +32,8 @@ export interface PrepareOptions {
   /** resolve again although there is a recent answer */
   readonly refresh?: boolean;
   readonly limits?: Partial<PackageLimits>;
+  /** what the cell has already, by normalised name: it is not a part of the set, and keeps its version */
+  readonly installed?: ReadonlyMap<string, string>;
   /** where pip's configuration is looked up if `rules.index` is empty */
   readonly environment?: NodeJS.ProcessEnv;
 }
@@ -54,6 +56,7 @@ export async function preparePackages(
     target: options.target,
     rules: options.rules,
     indexes: indexes.identity,
+    ...(options.installed ? { installed: options.installed } : {}),
   };
   const name = lockName(question);
   try {
@@ -109,7 +112,7 @@ async function fromIndex(
     import("./resolve/package-source.ts"),
     import("./resolve/resolve-packages.ts"),
   ]);
-  const { rules, target, signal, onProgress, environment = process.env } = options;
+  const { rules, target, installed, signal, onProgress, environment = process.env } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const nowMs = options.nowMs ?? Date.now();
   const [addresses, certificates] = await Promise.all([indexes.addresses(), readCertificates(environment)]);
@@ -124,7 +127,7 @@ async function fromIndex(
   const roots = parsed
     .filter(({ requirement: { marker } }) => !marker || markerHolds(marker, marks, []))
     .map(({ requirement, from }) => ({ requirement, by: from, because: [] }));
-  const chosen = await resolvePackages(roots, { source, target, environment: marks, rules, limits, signal });
+  const chosen = await resolvePackages(roots, { source, target, environment: marks, rules, limits, installed, signal });
   const downloads = chosen.map(async (candidate): Promise<PreparedPackage> => {
     const sha256 = await wheels.get(candidate);
     const { name, version, page, file } = candidate;

@@ -25,7 +25,8 @@ describe("kernel.packages", () => {
     { allow: ["a/b"] },
     { minAge: "7" },
     { minAge: "1000d" },
-    { inside: true },
+    { inside: "yes" },
+    { insides: true },
   ])("%j is refused", (rules) => {
     expect(() => packages(rules)).toThrow(expect.objectContaining({ code: "policy_invalid" }));
   });
@@ -54,6 +55,12 @@ describe("kernel.packages", () => {
     );
     expect(shown).toBe("requests==2.32.0; from https://packages.example/simple; hashes required");
   });
+
+  test("programs install nothing unless the policy says so, and a receipt shows it if they may", () => {
+    expect(packages({}).inside).toBe(false);
+    const open = parsePolicy({ kernel: { packages: { inside: true } } });
+    expect(showRule(open, "kernel.packages")).toBe("none; programs may install more");
+  });
 });
 
 describe("an override of kernel.packages", () => {
@@ -77,6 +84,18 @@ describe("an override of kernel.packages", () => {
     expect(() => changed({ install: ["pandas"] }, "model")).toThrow(refused);
     expect(() => changed({ install: ["other"] }, "host")).toThrow(refused);
     expect(() => changed({ deny: [] }, "host")).toThrow(refused);
+  });
+
+  test("closing it to programs is allowed to everybody, opening it only under a ceiling", () => {
+    const refused = expect.objectContaining({ code: "override_refused" });
+    expect(() => changed({ inside: true }, "host")).toThrow(refused);
+    const open = parsePolicy({ kernel: { packages: { inside: true } } });
+    const closed = mergePolicy(open, { kernel: { packages: { inside: false } } }, "model");
+    expect(closed.policy.kernel.packages.inside).toBe(false);
+    const limit = parsePolicy({ overrides: { ceiling: { kernel: { packages: { inside: true } } } } });
+    const opening = { kernel: { packages: { inside: true } } };
+    expect(mergePolicy(limit, opening, "host").policy.kernel.packages.inside).toBe(true);
+    expect(() => mergePolicy(limit, opening, "model")).toThrow(refused);
   });
 
   test("no index can be added, removed or moved without a ceiling that names it", () => {

@@ -16,6 +16,8 @@ export interface PackageRules {
   readonly hashes: boolean;
   /** releases that are younger are not seen */
   readonly minAgeMs: number;
+  /** whether programs may have the host install more, with `%pip install`, under the same rules */
+  readonly inside: boolean;
 }
 
 /** The section as a parsed policy has it: lists that can be copied into another policy. */
@@ -57,6 +59,7 @@ export const packageSchemas = once(() => {
       .regex(agePattern, expectedAge)
       .transform((text) => parseAge(text) ?? 0)
       .refine((ms) => ms <= longestAgeMs, "at most 366d"),
+    inside: z.boolean(),
   } as const;
 
   const section = z
@@ -69,6 +72,9 @@ export const packageSchemas = once(() => {
       deny: rules.deny.default([]).describe("Globs of names that may not be installed, even if allow names them."),
       hashes: rules.hashes.default(false).describe("Whether every requirement and dependency must carry a hash."),
       minAge: rules.minAge.prefault("0s").describe("Releases younger than this are not used."),
+      inside: rules.inside
+        .default(false)
+        .describe("Whether %pip install in a session has the host install more packages, under the same rules."),
     })
     .transform(({ minAge, ...rest }) => ({ ...rest, minAgeMs: minAge }));
   const patch = z
@@ -86,17 +92,19 @@ export function parseAge(text: string): number | undefined {
 
 /** The rules of an empty policy. */
 export function noPackages(): WholePackageRules {
-  return { install: [], index: [], allow: ["*"], deny: [], hashes: false, minAgeMs: 0 };
+  return { install: [], index: [], allow: ["*"], deny: [], hashes: false, inside: false, minAgeMs: 0 };
 }
 
 /** One line for people. Never with a password: receipts are printed and stored. */
-export function showPackages({ install, index, allow, deny, hashes, minAgeMs }: PackageRules): string {
+export function showPackages(packages: PackageRules): string {
+  const { install, index, allow, deny, hashes, minAgeMs, inside } = packages;
   const rules = [
     ...(index.length > 0 ? [`from ${index.map(withoutCredentials).join(", ")}`] : []),
     ...(allow.length === 1 && allow[0] === "*" ? [] : [`only ${allow.length === 0 ? "none" : allow.join(", ")}`]),
     ...(deny.length > 0 ? [`never ${deny.join(", ")}`] : []),
     ...(hashes ? ["hashes required"] : []),
     ...(minAgeMs > 0 ? [`at least ${formatDuration(minAgeMs)} old`] : []),
+    ...(inside ? ["programs may install more"] : []),
   ];
   const names = install.length === 0 ? "none" : install.map(withoutHashes).join(", ");
   return [names, ...rules].join("; ");

@@ -51,9 +51,14 @@ export const libcQuestion = `def libc():
     try: return os.confstr("CS_GNU_LIBC_VERSION")
     except Exception: return None`;
 
+/** How `kernel.packages.inside` is enforced where nothing else is installed. */
+export const installedByPrograms =
+  "what programs ask for is checked by the host: wheels only, each checked against its hash; nothing of them runs on the host";
+
 /** The row for `kernel.packages` of a runner that mounts them. */
 export function mountedPackages({ kernel }: Policy, where = "read-only bind mount"): Held {
-  if (kernel.packages.install.length === 0) return byOs("nothing is installed");
+  const { install, inside } = kernel.packages;
+  if (install.length === 0) return inside ? byHost(installedByPrograms) : byOs("nothing is installed");
   return byHost(`wheels only, each checked against its hash; nothing of them runs on the host; ${where}`);
 }
 

@@ -8,6 +8,7 @@ import type { LiveChange } from "../policy/change/live-rules.ts";
 import type { Authority, PolicyChange } from "../policy/change/merge.ts";
 import { defaultLanguage } from "../policy/languages.ts";
 import type { Policy } from "../policy/schema.ts";
+import type { CellPackages } from "../runners/cell-packages.ts";
 import type { CellUsage } from "../runners/cell-usage.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
 import type { CellDisk } from "../runners/runner.ts";
@@ -28,6 +29,7 @@ import {
   readValue,
 } from "./interpreter/session-values.ts";
 import { checkVariableName, isVariableName } from "./interpreter/variable-name.ts";
+import type { WantedPackages } from "./packages/inside-installs.ts";
 import type { CellPolicy } from "./rules/cell-policy.ts";
 import type { RunningSession } from "./runs/finish-run.ts";
 import type { LiveRunOptions } from "./runs/live-run-options.ts";
@@ -57,6 +59,8 @@ export interface LiveSessionParts {
   readonly files?: WorkspaceFiles;
   /** absent: nothing is recorded */
   readonly audit?: SessionAudit;
+  /** prepares what a program wants installed; absent: programs install nothing */
+  readonly preparePackages?: ((wanted: WantedPackages) => Promise<CellPackages>) | undefined;
 }
 
 /** A session in its cell. Its interpreter keeps variables from one run to the next. */
@@ -206,6 +210,13 @@ export class LiveSession implements AsyncDisposable {
   /** @internal The session's number of a run that its cell numbers `id`. */
   runNumber(id: number): number {
     return this.#runs.numberOf(id);
+  }
+
+  /** @internal Packages that a program asks for, under the rules of the policy. */
+  async preparePackages(wanted: WantedPackages): Promise<CellPackages> {
+    const { preparePackages } = this.#parts;
+    if (preparePackages) return preparePackages(wanted);
+    throw new CodecellError("not_supported", "packages cannot be installed from inside this session");
   }
 
   /** Names, types, sizes and summaries of the session's variables. */

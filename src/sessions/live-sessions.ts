@@ -5,6 +5,7 @@ import { denyNothing, openWorkspaceFiles, type WorkspaceFiles } from "../artifac
 import { type Audit, silentAudit } from "../audit/audit.ts";
 import { type EgressOptions, EgressProcess } from "../egress/process/egress-process.ts";
 import { type InterpreterEvents, KernelClient } from "../kernel/client.ts";
+import type { KernelSetup } from "../kernel/messages.ts";
 import { Cleanup } from "../lib/cleanup.ts";
 import { CodecellError, messageOf } from "../lib/errors.ts";
 import { type Logger, silentLogger } from "../lib/log/logger.ts";
@@ -23,6 +24,7 @@ import { kernelFiles } from "./files/kernel-files.ts";
 import { InterpreterLosses } from "./interpreter/interpreter-losses.ts";
 import { LiveSession } from "./live-session.ts";
 import { CellNetwork } from "./network/cell-network.ts";
+import type { WantedPackages } from "./packages/inside-installs.ts";
 import type { SessionPackages } from "./packages/session-packages.ts";
 import { inPolicyOrder } from "./rules/host-rules.ts";
 import { type PolicyReload, reloadedPolicy } from "./rules/reloaded-policy.ts";
@@ -199,7 +201,9 @@ export class LiveSessions implements AsyncDisposable {
       this.#sessions.add(fork);
       audit?.sessionOpened(fork.id, cell.receipt.runner, "fork", id);
     };
-    const parts = { id, kernel, losses, onClose, onClosed, onFork, cell: cellShare };
+    const packages = policy.kernel.packages.inside ? this.#packages : undefined;
+    const preparePackages = packages && ((wanted: WantedPackages) => packages.forProgram(runner, policy, wanted));
+    const parts = { id, kernel, losses, onClose, onClosed, onFork, cell: cellShare, preparePackages };
     session = new LiveSession({ ...parts, ...(files ? { files } : {}), ...(this.audit ? { audit: this.audit } : {}) });
     this.#sessions.add(session);
     await this.#putInForce(session, options.requestedRules);
@@ -236,7 +240,7 @@ export class LiveSessions implements AsyncDisposable {
     );
     cleanup.defer(() => cell[Symbol.asyncDispose]());
     onStarted?.();
-    const setup = network ? network.setup(cell.setup) : cell.setup;
+    const setup = withInstalls(policy, network ? network.setup(cell.setup) : cell.setup);
     const wayOut = await network?.connect(cell);
     const kernel = await KernelClient.connect(cell.channel, setup, { ...signals, ...wayOut, events }).catch(
       async (error: unknown) => {
@@ -279,6 +283,13 @@ export class LiveSessions implements AsyncDisposable {
     this.#packages?.[Symbol.dispose]();
     await Promise.all([...this.#sessions].map((session) => session[Symbol.asyncDispose]()));
   }
+}
+
+/** What a saved session had installed is on the path before its variables come back: they may be of its classes. */
+function withInstalls({ kernel }: Policy, setup: KernelSetup): KernelSetup {
+  if (!kernel.packages.inside) return setup;
+  const { HOME = "/workspace" } = setup.env ?? {};
+  return { ...setup, path: [...(setup.path ?? []), `${HOME}/.codecell-packages`] };
 }
 
 /** Turns every failure after an abort into `aborted`: the abort is the cause. */

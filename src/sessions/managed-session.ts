@@ -2,6 +2,8 @@ import type { ForkInCall } from "../kernel/client.ts";
 import { CodecellError } from "../lib/errors.ts";
 import { policyInForce, type RequestedRules } from "../policy/change/live-rules.ts";
 import type { Policy } from "../policy/schema.ts";
+import type { CallingSession } from "./functions/function-table.ts";
+import type { HostFunctions } from "./functions/host-function.ts";
 import { SessionFunctions } from "./functions/session-functions.ts";
 import type { LiveSession } from "./live-session.ts";
 import { SessionRuns } from "./runs/session-runs.ts";
@@ -58,13 +60,24 @@ export class ManagedSession {
     const onRequested = (rules: RequestedRules) => this.#keepRequested(rules);
     this.cell = new SessionCell({ start, onUse, onRequested }, live);
     this.saves = new SessionSaves(this, parts.store, parts.operatorPolicy(), parts.now);
-    this.functions = new SessionFunctions({
+    const calling: CallingSession = {
       id: () => this.id,
       runNumber: (ofCell) => this.live?.runNumber(ofCell) ?? ofCell,
       fork: (inCall) => parts.forkInCall(this, inCall),
       record: (call) => this.audit?.audit.record({ type: "function.called", session: this.key, ...call }),
-    });
+    };
+    const { inside } = parts.operatorPolicy().kernel.packages;
+    this.functions = new SessionFunctions(calling, inside ? () => this.#installs() : undefined);
     this.runs = new SessionRuns(this);
+  }
+
+  /** `%pip install`: loaded only where the policy opens it. */
+  async #installs(): Promise<HostFunctions> {
+    const { insideInstalls } = await import("./packages/inside-installs.ts");
+    return insideInstalls({
+      prepare: async (wanted) => (await this.cell.session()).preparePackages(wanted),
+      diskBytes: () => this.policy.proc.diskBytes,
+    });
   }
 
   /** The id that callers use: without the namespace of a tenant. */

@@ -19,6 +19,7 @@ ONLY_DIRECTORY, NO_FOLLOW = 0x1000000, 0x2000000
 # Not MODIFIED: a program that writes in small pieces would wake the supervisor for each one. Closing the file is enough.
 MASK = CLOSED_AFTER_WRITE | MOVED_TO | CREATED | ONLY_DIRECTORY | NO_FOLLOW
 NONBLOCK_CLOEXEC = 0o4000 | 0o2000000
+PACKAGES = ".codecell-packages"  # what `%pip install` brought: not the program's own files, and thousands of them
 MAX_DIRECTORIES = 4096
 MAX_PATHS = 20_000
 MAX_READS = 8
@@ -96,7 +97,8 @@ class Changes:
         below = []
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                below.append(prefix + entry.name + "/")
+                if prefix or entry.name != PACKAGES:
+                    below.append(prefix + entry.name + "/")
             elif report:
                 self.note(prefix + entry.name)
         return below
@@ -135,7 +137,7 @@ class Changes:
         if prefix is None or not name:
             return
         if mask & IS_DIRECTORY:
-            if mask & (CREATED | MOVED_TO):
+            if mask & (CREATED | MOVED_TO) and (prefix or name != PACKAGES):
                 try:
                     self.watch(prefix + name + "/", walk=True, report=True)
                 except Unwatchable:
@@ -188,6 +190,8 @@ class WalkedChanges:
                     return found, False
                 try:
                     if entry.is_dir(follow_symlinks=False):
+                        if not prefix and entry.name == PACKAGES:
+                            continue
                         waiting.append(prefix + entry.name + "/")
                     elif entry.is_file(follow_symlinks=False):
                         stat = entry.stat(follow_symlinks=False)

@@ -75,6 +75,14 @@ class GuestFunctions:
         for name, function in self.exposed.items():
             setattr(builtins, name, function)
             setattr(self.module, name, function)
+        if any(spec.get("kind") == "packages" for spec in specs):
+            from .guest_packages import enable
+
+            try:
+                with restored():
+                    enable()
+            except Exception:
+                pass  # the program has broken `os` or `sys`: an install says so
 
     def function(self, spec):
         kind = KINDS[spec.get("kind", "call")]
@@ -100,6 +108,11 @@ class GuestFunctions:
 
             value = loads(answer.decode()) if answer else None
         return with_failures(value) if spec.get("answers") == "model" else value
+
+    def packages(self, spec, values):
+        from .guest_packages import install
+
+        install(lambda asked: self.ask(spec, asked), values)
 
     def submit(self, spec, values):
         self.plain_call(spec, values)
@@ -131,6 +144,7 @@ KINDS = {
     "submit": GuestFunctions.submit,
     "show_vars": GuestFunctions.show_vars,
     "fork": GuestFunctions.fork,
+    "packages": GuestFunctions.packages,
 }
 
 

@@ -14,6 +14,7 @@ from .tracebacks import Sources, class_name, describe
 ONLY_AST = 0x400
 TOP_LEVEL_AWAIT = 0x2000
 IS_COROUTINE = 0x80
+PACKAGES = __name__.rpartition(".")[0] + ".guest_packages"  # loaded only where programs may install
 SHOWN = "displayhook shows the value of the statement"
 LONGEST_SIMPLE = 400
 NO_INPUT = "input() has no terminal here: pass the value as a variable or write it into the code"
@@ -84,6 +85,9 @@ class Interpreter:
     async def execute(self, run_id, code, language="python"):
         """Runs code and returns how it ended. A failing program is a result: nothing is raised."""
         self.displays.begin(run_id)
+        packages = sys.modules.get(PACKAGES)
+        if packages is not None:
+            packages.refresh()
         try:
             outcome = await self.run_python("<run %d>" % run_id, code)
         except KeyboardInterrupt:
@@ -165,7 +169,13 @@ class Interpreter:
                 return compile(code, filename, "single", TOP_LEVEL_AWAIT), SHOWN
             except SyntaxError:
                 pass  # the full parser reports a better position
-        tree = compile(code, filename, "exec", ONLY_AST | TOP_LEVEL_AWAIT)
+        try:
+            tree = compile(code, filename, "exec", ONLY_AST | TOP_LEVEL_AWAIT)
+        except SyntaxError:
+            code = self.with_installs(filename, code)
+            if code is None:
+                raise
+            tree = compile(code, filename, "exec", ONLY_AST | TOP_LEVEL_AWAIT)
         last = None
         if tree.body and type(tree.body[-1]).__name__ == "Expr":
             import _ast
@@ -173,6 +183,21 @@ class Interpreter:
             last = compile(_ast.Expression(tree.body.pop().value), filename, "eval", TOP_LEVEL_AWAIT)
         body = compile(tree, filename, "exec", TOP_LEVEL_AWAIT) if tree.body else None
         return body, last
+
+    def with_installs(self, filename, code):
+        """The code with its `%pip install` lines as calls; None: it has none, or the host offers no installs."""
+        if "install" not in code or not hasattr(sys.modules.get("codecell_host"), "pip_install"):
+            return None
+        from .guest_packages import translated
+
+        def problem(text):
+            try:
+                compile(text, filename, "exec", ONLY_AST | TOP_LEVEL_AWAIT)
+            except SyntaxError as error:
+                return error
+
+        with restored():
+            return translated(code, problem)
 
     async def evaluate_shown(self, code):
         values = []

@@ -39,6 +39,8 @@ export interface ResolveOptions {
   readonly environment: MarkerEnvironment;
   readonly rules: { readonly allow: readonly string[]; readonly deny: readonly string[] };
   readonly limits: PackageLimits;
+  /** what the cell has, by normalised name: never chosen again, in no other version */
+  readonly installed?: ReadonlyMap<string, string> | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -66,7 +68,13 @@ class Resolver {
   }
 
   async run(roots: readonly Constraint[]): Promise<Candidate[]> {
-    for (const root of roots) await this.#add(root);
+    for (const root of roots) {
+      const why = await this.#add(root);
+      if (why === undefined) continue;
+      throw packageError("no_version", `${root.requirement.name} cannot be installed: ${why}`, {
+        hint: "use the version that is there, or name the package in kernel.packages.install",
+      });
+    }
     for (let name = this.#nextName(); name !== undefined; name = this.#nextName()) {
       const { candidates, left } = await this.#list(name);
       const reasons = left.map(({ version, why }) => ({ version, why }));
@@ -146,6 +154,8 @@ class Resolver {
   /** Adds a constraint. Returns the conflict if its package is chosen already, and does not fit. */
   async #add(constraint: Constraint, blame?: Set<string>): Promise<string | undefined> {
     const { name, extras, range } = constraint.requirement;
+    const present = this.#options.installed?.get(name);
+    if (present !== undefined) return againstInstalled(constraint.requirement, present);
     this.#checkName(constraint);
     const before = this.#on(name);
     this.#constraints.push(constraint);
@@ -220,6 +230,15 @@ class Resolver {
         ...(this.#firstFailure ? { cause: this.#firstFailure } : {}),
       });
   }
+}
+
+/** Why a requirement does not go with the version that the cell has. Programs may have imported it, so it stays. */
+function againstInstalled({ name, extras, range }: Requirement, version: string): string | undefined {
+  if (!rangeContains(range, version))
+    return `it needs ${name}${range.text}, but ${name} ${version} is installed, and an installed version is never changed`;
+  if (extras.length > 0)
+    return `it needs ${name}[${extras.join(",")}], but ${name} ${version} is installed, and extras cannot be added to it`;
+  return undefined;
 }
 
 /** Why a candidate does not fit what is asked of its package. */

@@ -20,16 +20,19 @@ export interface LockQuestion {
   readonly rules: ResolveRules;
   /** without credentials */
   readonly indexes: readonly string[];
+  /** versions by name that were there before */
+  readonly installed?: ReadonlyMap<string, string>;
 }
 
 /** Order, and who asked, do not matter. */
-export function lockName({ requests, target, rules, indexes }: LockQuestion): string {
+export function lockName({ requests, target, rules, indexes, installed }: LockQuestion): string {
   const wanted = requests.map(({ requirement, hashes }) => [requirement, ...[...hashes].sort()].join(" ")).sort();
   const { python, fullPython, implementation, platform, glibc, musl } = target;
   const lists = [rules.allow, rules.deny].map((list) => [...list].sort());
   const parts = [
     ...["lock 1", [...new Set(wanted)], indexes, lists, rules.hashes, rules.minAgeMs],
     ...[python, fullPython ?? null, implementation, platform, glibc ?? null, musl ?? null],
+    ...(installed ? [[...installed].map((pair) => pair.join("==")).sort()] : []),
   ];
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }

@@ -2,7 +2,7 @@ import { commonGlobs, starCovers } from "../host-calls/star-glob.ts";
 import type { WholePackageRules } from "../package-rules.ts";
 import type { Policy, PolicyPatch } from "../schema.ts";
 import type { MergeRule } from "./merge-rules.ts";
-import { atLeast, fewer, onlyOn } from "./rule-orders.ts";
+import { atLeast, fewer, onlyOff, onlyOn } from "./rule-orders.ts";
 
 type Rules = WholePackageRules;
 type Part = { readonly [Name in keyof Rules]?: Rules[Name] | undefined };
@@ -33,7 +33,8 @@ function narrows(to: Rules, from: Rules): boolean {
     to.allow.every((glob) => from.allow.some((wide) => starCovers(wide, glob))) &&
     from.deny.every((glob) => to.deny.some((wide) => starCovers(wide, glob))) &&
     onlyOn.narrows(to.hashes, from.hashes) &&
-    atLeast.narrows(to.minAgeMs, from.minAgeMs)
+    atLeast.narrows(to.minAgeMs, from.minAgeMs) &&
+    onlyOff.narrows(to.inside, from.inside)
   );
 }
 
@@ -46,6 +47,7 @@ function common(rules: Rules, other: Rules): Rules {
     deny: [...new Set([...rules.deny, ...other.deny])],
     hashes: rules.hashes || other.hashes,
     minAgeMs: Math.max(rules.minAgeMs, other.minAgeMs),
+    inside: rules.inside && other.inside,
   };
 }
 
@@ -59,6 +61,7 @@ function joined(own: Rules, ceiling: Part): Rules {
     deny: commonGlobs(own.deny, limit.deny, starCovers),
     hashes: own.hashes && limit.hashes,
     minAgeMs: Math.min(own.minAgeMs, limit.minAgeMs),
+    inside: own.inside || limit.inside,
   };
 }
 

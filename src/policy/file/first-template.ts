@@ -46,7 +46,7 @@ const sections: readonly ExampleSection[] = [
     meaning: "The Python in the cell.",
     examples: [
       ["preload", ["numpy", "pandas"], "imported before the first run"],
-      ["packages", { install: ["pandas==2.2.3", "requests"] }, "from the index that your pip uses, at /deps"],
+      ["packages", { install: ["pandas==2.2.3", "requests"] }, "at /deps; with inside: true, %pip install works"],
     ],
   },
   {

@@ -1,6 +1,7 @@
 import { formatSize } from "../../policy/format-units.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { type Answer, type AnswerTable, answerRules } from "../answer-rules.ts";
+import { installedByPrograms } from "../cell-packages.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
 import { cellLimits, leastMemoryBytes, mostMemoryBytes } from "./limits.ts";
 
@@ -107,9 +108,11 @@ const answers: AnswerTable<WasmFacts> = {
     kernel.python === undefined
       ? runtime("Pyodide's Python")
       : { reason: "the wasm runner has its own Python", hint: "remove kernel.python, or use the process runner" },
-  "kernel.packages": ({ kernel }) =>
-    kernel.packages.install.length === 0
-      ? runtime("nothing is installed")
+  "kernel.packages": ({ kernel: { packages } }) =>
+    packages.install.length === 0
+      ? packages.inside
+        ? { by: "host", how: installedByPrograms }
+        : runtime("nothing is installed")
       : {
           by: "host",
           how: "pure Python and Pyodide wheels only, each checked against its hash; copied into the interpreter's memory",

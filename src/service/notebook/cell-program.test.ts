@@ -44,6 +44,11 @@ describe("cellProgram", () => {
     expect(cellProgram("# why\n%%bash\necho 1\n")).toMatchObject({ language: "bash", code: "# why\n\necho 1\n" });
   });
 
+  test("leaves pip install to the kernel where the policy lets programs install", () => {
+    const source = "%pip install -q pandas 'numpy>1'\n!pip install humanize\nx";
+    expect(cellProgram(source, "python", true)).toMatchObject({ code: source, notes: [] });
+  });
+
   test("explains pip install and goes on", () => {
     const program = cellProgram("%pip install -q pandas 'numpy>1'\nx");
     expect(program).toMatchObject({

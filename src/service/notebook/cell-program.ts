@@ -39,8 +39,8 @@ const displayed: Readonly<Record<string, string>> = {
 /** As much as a run takes. */
 const maxCharacters = 2 * 1024 * 1024;
 
-/** Turns the source of a code cell into a program. Pure: what IPython would do with a magic is decided here, on the host. */
-export function cellProgram(source: string, language: Language = "python"): CellProgram {
+/** Turns the source of a code cell into a program. `mayInstall`: the policy has `kernel.packages.inside`. Pure: what IPython would do with a magic is decided here, on the host. */
+export function cellProgram(source: string, language: Language = "python", mayInstall = false): CellProgram {
   if (source.trim() === "") return { kind: "empty" };
   if (source.length > maxCharacters) {
     return { kind: "refused", line: 1, problem: `it has ${source.length} characters; the limit is ${maxCharacters}` };
@@ -49,7 +49,7 @@ export function cellProgram(source: string, language: Language = "python"): Cell
   if (language !== "python") return { ...plain, language, code: source };
   const [, before = "", name, rest = "", , body = ""] =
     /^((?:[ \t]*(?:#[^\n]*)?\r?\n)*)[ \t]*%%(\w+)([^\n]*)(\r?\n|$)([\s\S]*)$/.exec(source) ?? [];
-  if (name === undefined) return pythonProgram(source);
+  if (name === undefined) return pythonProgram(source, mayInstall);
   const argument = rest.trim();
   const line = before.split("\n").length;
   // The first line becomes an empty one, and those before it are comments.
@@ -64,11 +64,11 @@ export function cellProgram(source: string, language: Language = "python"): Cell
       return argument === "" ? { ...plain, language: "bash", code: sameLines } : refused(`%%${name} ${argument}`, line);
     case "time":
       return argument === ""
-        ? withFlag(pythonProgram(sameLines), { isTimed: true })
+        ? withFlag(pythonProgram(sameLines, mayInstall), { isTimed: true })
         : refused(`%%time ${argument}`, line);
     case "capture":
       return argument === ""
-        ? withFlag(pythonProgram(sameLines), { isCaptured: true })
+        ? withFlag(pythonProgram(sameLines, mayInstall), { isCaptured: true })
         : refused(`%%capture ${argument}`, line);
     case "file":
     case "writefile": {
@@ -92,7 +92,7 @@ function refused(what: string, line: number): CellProgram {
   return { kind: "refused", line, problem: `codecell does not have the magic ${printable(what)}` };
 }
 
-function pythonProgram(source: string): CellProgram {
+function pythonProgram(source: string, mayInstall: boolean): CellProgram {
   if (source.trim() === "") return { kind: "empty" };
   const made: string[] = [];
   const notes: string[] = [];
@@ -111,7 +111,9 @@ function pythonProgram(source: string): CellProgram {
     while (/^[!%]/.test(magic) && magic.endsWith("\\") && index + 1 < lines.length) {
       magic = `${magic.slice(0, -1)}${lines[++index]?.text ?? ""}`;
     }
-    const line = lineOf(magic, found.isValue);
+    // The kernel knows `%pip install` where the policy lets programs install.
+    const isInstall = mayInstall && /^[%!]\s*(?:pip3?|python3? -m pip)\s+install\s/.test(magic);
+    const line = isInstall ? undefined : lineOf(magic, found.isValue);
     if (line === undefined) {
       made.push(text);
       continue;

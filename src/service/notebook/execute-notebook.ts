@@ -36,7 +36,7 @@ export interface ExecuteOptions {
 export class NotebookExecution {
   readonly notebook: Notebook;
   readonly outcomes: CellOutcome[] = [];
-  readonly #programs: ReadonlyMap<NotebookCell, CellProgram>;
+  #programs: ReadonlyMap<NotebookCell, CellProgram>;
   readonly #contents = new Map<NotebookCell, CellContent>();
 
   constructor(notebook: Notebook) {
@@ -45,6 +45,12 @@ export class NotebookExecution {
     this.#programs = new Map(cells.map((cell) => [cell, cellProgram(cell.source, notebook.language)]));
     // Outputs of an earlier run would look as if they belonged to this one. A skipped cell keeps its outputs.
     for (const cell of cells) this.#contents.set(cell, { outputs: [], executionCount: null });
+  }
+
+  /** The policy lets programs install packages (kernel.packages.inside): the kernel performs `%pip install`. */
+  allowInstalls(): void {
+    const cells = [...this.#programs.keys()];
+    this.#programs = new Map(cells.map((cell) => [cell, cellProgram(cell.source, this.notebook.language, true)]));
   }
 
   /** What the code cells have now; one that was skipped has nothing here. */

@@ -23,6 +23,7 @@ const networkFailure =
 const processFailure = /Resource temporarily unavailable|can't start new thread|Cannot fork/i;
 const diskFailure = /\[Errno (?:27|28|122)\]|No space left on device|Disk quota exceeded/;
 const maxOtherSessions = 3;
+const pipInside = "packages are installed from Python here: run %pip install NAME";
 const pipRemedy =
   "packages cannot be installed from inside: the user names them in the policy (kernel.packages), and the host installs them";
 
@@ -53,7 +54,7 @@ export function runRemedies(result: RunResult, around: RunSurroundings): string[
   if (status !== "error" || policy === undefined) return [];
   const module = missingModule(result);
   if (module !== undefined) return [moduleRemedy(module, around)];
-  if (packageNeed(result)?.kind === "pip") return [pipRemedy];
+  if (packageNeed(result)?.kind === "pip") return [policy.kernel.packages.inside ? pipInside : pipRemedy];
   if (isNamed(error, "NameError") && result.id === 1) return [freshRemedy(around.otherSessions ?? [])];
   if (networkFailure.test(said) && !policy.net.enabled) {
     const instead = around.isOnlyTool
@@ -96,6 +97,7 @@ function lower(bytes: number | undefined, limit: number | undefined): number | u
 }
 
 function moduleRemedy(module: string, { policy, python }: RunSurroundings): string {
+  if (policy?.kernel.packages.inside) return `install the package that has ${module}: run %pip install NAME in Python`;
   const has = python ? `here is ${pythonText(python)}; ` : "";
   const install = policy?.net.enabled ? "" : "there is no network to install it from; ";
   const choices = "kernel.packages, kernel.python, kernel.image";

@@ -15,8 +15,8 @@ export interface HostCallContext extends CallContext {
 
 /** A function of the host that programs in a session may call. */
 export interface HostFunction<Input = never> extends ExposedFunction<Input, HostCallContext> {
-  /** @internal `submit` ends the run after the call; `show_vars` is answered in the cell; `fork` may fork the caller */
-  readonly kind?: "call" | "submit" | "show_vars" | "fork";
+  /** @internal `submit` ends the run after the call; `show_vars` is answered in the cell; `fork` may fork the caller; `packages` writes files in the cell */
+  readonly kind?: "call" | "submit" | "show_vars" | "fork" | "packages";
   /** @internal its answers are those of models: `{ text }` or `{ error }`, or a list of them */
   readonly answers?: "model";
 }

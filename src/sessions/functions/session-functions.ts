@@ -12,10 +12,20 @@ export class SessionFunctions {
   readonly #session: CallingSession;
   readonly #sets = new Set<HostFunctions>();
   readonly #changes = new SerialQueue();
+  readonly #own: (() => Promise<HostFunctions>) | undefined;
   #table: FunctionTable | undefined;
+  #owned: HostFunctions | undefined;
 
-  constructor(session: CallingSession) {
+  /** `own`: what the session itself offers to its programs; loaded before the first run */
+  constructor(session: CallingSession, own?: () => Promise<HostFunctions>) {
     this.#session = session;
+    this.#own = own;
+  }
+
+  /** Undefined: nothing is left to load. */
+  loading(): Promise<void> | undefined {
+    if (!this.#own || this.#owned) return undefined;
+    return this.#changes.run(() => this.#use([...this.#sets]));
   }
 
   /** What the next run may call; undefined: nothing was ever exposed. */
@@ -44,7 +54,8 @@ export class SessionFunctions {
   /** Changes nothing if one of the functions cannot be exposed. Most sessions expose none, so the table is loaded here. */
   async #use(sets: readonly HostFunctions[]): Promise<void> {
     const { FunctionTable } = await import("./function-table.ts");
-    this.#table = new FunctionTable(Object.assign({}, ...sets) as HostFunctions, this.#session);
+    this.#owned ??= await this.#own?.();
+    this.#table = new FunctionTable(Object.assign({}, ...sets, this.#owned) as HostFunctions, this.#session);
     this.#sets.clear();
     for (const set of sets) this.#sets.add(set);
   }

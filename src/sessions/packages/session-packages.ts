@@ -1,15 +1,18 @@
 import { stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { CodecellError } from "../../lib/errors.ts";
+import { firstSignal } from "../../lib/first-signal.ts";
 import { PromiseCache } from "../../lib/promise-cache.ts";
 import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { PackageProgress } from "../../packages/package-progress.ts";
 import type { PackageRequest } from "../../packages/package-request.ts";
 import type { PackageTarget } from "../../packages/package-target.ts";
+import type { PrepareOptions } from "../../packages/prepare-packages.ts";
 import type { PackageRules } from "../../policy/package-rules.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { CellPackages, CellPython } from "../../runners/cell-packages.ts";
 import type { SandboxRunner } from "../../runners/runner.ts";
+import type { WantedPackages } from "./inside-installs.ts";
 
 /** What a program adds to the rules of `kernel.packages`. All have defaults. */
 export interface PackageOptions {
@@ -66,17 +69,43 @@ export class SessionPackages implements Disposable {
     return await unlessAborted(making, signal, "the start was aborted");
   }
 
+  /** More packages for one session, as its program asks. They never change what is installed there. */
+  async forProgram(runner: SandboxRunner, policy: Policy, wanted: WantedPackages): Promise<CellPackages> {
+    if (!runner.python) throw new CodecellError("not_supported", "this runner cannot give cells packages");
+    // The attack: a program that writes the hash itself, which is the policy's to give.
+    if (this.#rules.hashes)
+      throw new CodecellError(
+        "usage",
+        "the policy requires hashes (kernel.packages.hashes), which programs cannot give",
+        {
+          hint: "have the packages named in kernel.packages.install",
+        },
+      );
+    const target = targetOf(await runner.python(policy));
+    using ending = firstSignal(wanted.signal, this.#closed.signal);
+    const requests = wanted.requirements.map((requirement) => ({ requirement, from: "pip install" }));
+    const { installed } = wanted;
+    return await this.#work(requests, { target, installed, signal: ending.signal });
+  }
+
   [Symbol.dispose](): void {
     this.#closed.abort(new CodecellError("session_closed", "this codecell is closed"));
   }
 
   async #prepare(target: PackageTarget): Promise<CellPackages> {
+    return this.#work(await this.#requests(), { target, signal: this.#closed.signal });
+  }
+
+  async #work(
+    requests: readonly PackageRequest[],
+    own: Pick<PrepareOptions, "target" | "installed" | "signal">,
+  ): Promise<CellPackages> {
     const { offline = false, onProgress, onSettled } = this.#options;
     try {
       const { preparePackages } = await import("../../packages/prepare-packages.ts");
-      return await preparePackages(await this.#requests(), {
-        ...{ rules: this.#rules, target, cacheDir: this.#cacheDir, offline },
-        ...{ signal: this.#closed.signal, onProgress },
+      return await preparePackages(requests, {
+        ...{ rules: this.#rules, cacheDir: this.#cacheDir, offline, onProgress },
+        ...own,
       });
     } finally {
       onSettled?.();

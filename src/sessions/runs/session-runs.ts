@@ -121,6 +121,8 @@ export class SessionRuns {
       const live = cell.ready() ?? (await cell.session());
       const marking = saves.changing();
       if (marking) await marking;
+      const loading = session.functions.loading();
+      if (loading) await loading;
       const number = session.record.runs + 1;
       const { table } = session.functions;
       const ended = live.perform(progress, number, code, table ? { ...options, functions: table } : options);

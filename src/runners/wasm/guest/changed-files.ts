@@ -106,6 +106,8 @@ export function trackChanges(fs: unknown): ChangedFiles {
           break;
         }
         const path = isFile(node) ? pathOf(node) : undefined;
+        // What `%pip install` brought is not the program's own.
+        if (path?.startsWith(".codecell-packages/")) continue;
         if (path !== undefined && path !== "") found.set(path, node);
         // A directory that was moved here contains files that are new here.
         if (isDirectory(node) && pathOf(node) !== undefined) waiting.push(...Object.values(entriesOf(node)));

@@ -77,6 +77,7 @@ export async function runNotebook(
     using logger = openCommandLogger(flags, terminal);
     const rules = { persist: id !== undefined, isForOneCell: id === undefined };
     await using codecell = await openForCommand(flags, context, logger, rules);
+    if (codecell.policy.kernel.packages.inside) execution.allowInstalls();
     interruption.signal.throwIfAborted();
     const end = () => void codecell[Symbol.asyncDispose]().catch(() => {});
     interruption.signal.addEventListener("abort", end, { once: true });

@@ -40,3 +40,10 @@ test("the repl runs an unfinished block at the end of the input", () => {
     code: "def f():\n  pass",
   });
 });
+
+test("pip install is code where the policy lets programs install, and is explained elsewhere", () => {
+  for (const line of ["%pip install humanize", "!pip install humanize", "!python -m pip install humanize"])
+    expect(readEntry([line], { mayInstall: true })).toEqual({ kind: "code", language: "python", code: line });
+  expect(readEntry(["%pip install humanize"])).toMatchObject({ kind: "unknown" });
+  expect(readEntry(["!pip list"], { mayInstall: true })).toMatchObject({ language: "bash" });
+});

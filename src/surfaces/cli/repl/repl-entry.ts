@@ -22,17 +22,24 @@ const name = "[\\p{ID_Start}_]\\p{ID_Continue}*";
 const inspected = new RegExp(`^(\\?{0,2})(${name}(?:\\.${name})*)(\\?{0,2})$`, "u");
 const assignedCommand = new RegExp(`^(${name})\\s*=\\s*(!.*)$`, "su");
 
+const installLine = /^[%!]\s*(?:pip3?|python3? -m pip)\s+install\s/;
+
 /** How far an entry is. */
 export interface EntryState {
   /** there will be no more lines */
   readonly atEnd?: boolean;
   /** a part of it was pasted, so an empty line does not end a block */
   readonly isPasted?: boolean;
+  /** the policy lets programs install packages (kernel.packages.inside), so the kernel knows `%pip install` */
+  readonly mayInstall?: boolean;
 }
 
 /** Parses the lines typed so far. */
-export function readEntry(lines: readonly string[], { atEnd = false, isPasted = false }: EntryState = {}): ReplEntry {
+export function readEntry(lines: readonly string[], state: EntryState = {}): ReplEntry {
+  const { atEnd = false, isPasted = false, mayInstall = false } = state;
   const first = lines[0]?.trim() ?? "";
+  if (mayInstall && lines.length === 1 && installLine.test(first))
+    return { kind: "code", language: defaultLanguage, code: first };
   if (lines.every((line) => line.trim() === "")) return { kind: "nothing" };
   const prefixed = languageOfPrefix(first);
   if (prefixed !== undefined) return readPrefixed(lines, atEnd, prefixed);

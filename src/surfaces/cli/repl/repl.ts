@@ -96,7 +96,7 @@ export class Repl {
         isPasted = true;
         continue;
       }
-      const entry = readEntry(this.#typed, { atEnd, isPasted });
+      const entry = readEntry(this.#typed, { atEnd, isPasted, mayInstall: this.#mayInstall });
       if (entry.kind === "more") continue;
       this.#typed = [];
       isPasted = false;
@@ -145,7 +145,7 @@ export class Repl {
     const result = await this.#ended(
       printRun(run, terminal, { showResult: true, hasNext: true, plots: this.#options.plots, expectedNote }),
     );
-    printHint(packageHint(result), this.#terminal);
+    printHint(packageHint(result, this.#mayInstall), this.#terminal);
   }
 
   /** `x = !command`: the lines that it prints become a list. */
@@ -220,6 +220,10 @@ export class Repl {
       `codecell ${codecellVersion()}: Python ${await session.pythonVersion()} in the ${runner}.${kept} ` +
         "%help for help, Ctrl-D to exit.\n",
     );
+  }
+
+  get #mayInstall(): boolean {
+    return this.#codecell.policy.kernel.packages.inside;
   }
 
   #tell(error: unknown): void {

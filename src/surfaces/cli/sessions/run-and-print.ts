@@ -46,7 +46,9 @@ export async function runAndPrint(
     const result = await run;
     const { runJson } = await import("./run-json.ts");
     terminal.stdout.write(
-      jsonText(await runJson(result, { id: null, plots, hint: await missingHint(result, flags, code) })),
+      jsonText(
+        await runJson(result, { id: null, plots, hint: await missingHint(result, flags, code, session.policy) }),
+      ),
     );
     return interruption.exitCode ?? (runExitCode(result) || plots.exitCode);
   }
@@ -57,6 +59,6 @@ export async function runAndPrint(
     plots,
     lostOutput: () => interruption.lostOutput,
   });
-  printHint(await missingHint(result, flags, code), terminal);
+  printHint(await missingHint(result, flags, code, session.policy), terminal);
   return interruption.exitCode ?? (printedExitCode(result, terminal.stdout) || plots.exitCode);
 }

@@ -48,7 +48,7 @@ export async function runInSession(
     interruption.watch(undefined);
     const kept = await keepSession(session, result, terminal);
     const runCode = flags.json ? runExitCode(result) : printedExitCode(result, terminal.stdout);
-    const hint = await missingHint(result, flags, code);
+    const hint = await missingHint(result, flags, code, session.policy);
     if (flags.json) {
       const { workspace } = session.record;
       const downloadUrl = result.artifacts.length === 0 ? undefined : await linksTo({ id, workspace }, flags, terminal);

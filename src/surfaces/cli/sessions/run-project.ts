@@ -1,3 +1,4 @@
+import type { Policy } from "../../../policy/schema.ts";
 import type { RunResult } from "../../../sessions/runs/run.ts";
 import type { RunOptions } from "../../../sessions/runs/run-options.ts";
 import type { Session } from "../../../sessions/session.ts";
@@ -17,13 +18,14 @@ export async function missingHint(
   result: RunResult,
   { projectDir }: { readonly projectDir?: string | undefined },
   code: Pick<Code, "beside" | "name">,
+  { kernel }: Policy,
 ): Promise<string | undefined> {
   if (result.status !== "error") return undefined;
   const { error } = result;
   const mayBeBeside = projectDir === undefined && /^(?:ModuleNotFound|FileNotFound)Error$/.test(error?.name ?? "");
   const beside = mayBeBeside && (await (await import("../project/neighbour-hint.ts")).neighbourHint(error, code));
   // The attack: an index has a package with the name of the user's own module.
-  return beside || packageHint(result);
+  return beside || packageHint(result, kernel.packages.inside);
 }
 
 export function printHint(hint: string | undefined, { stderr, env }: Terminal): void {

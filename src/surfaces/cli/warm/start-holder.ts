@@ -46,6 +46,7 @@ export function warmObstacle(policy: Policy): string | undefined {
     return "the policy shares host directories, which a cell sees as they were at its start";
   if (Object.keys(policy.net.secrets).length > 0)
     return "the policy has secrets, which only the caller's process reads";
-  if (policy.kernel.packages.install.length > 0) return "the policy has packages, which each call prepares itself";
+  if (policy.kernel.packages.install.length > 0 || policy.kernel.packages.inside)
+    return "the policy has packages, which each call prepares itself";
   return undefined;
 }

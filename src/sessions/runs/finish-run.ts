@@ -173,6 +173,7 @@ async function resultOf(session: RunningSession, course: RunCourse, done: DoneMe
   const receipt = course.outputBytes === undefined ? cell.receipt : receiptOf(cell.receipt, course.outputBytes);
   return runResult(course, denied ? { ...told, notes: [...told.notes, denied] } : told, {
     ...{ status, durationMs, lost, ...found, egress, receipt },
+    ...(files === undefined && done.files?.length ? { discarded: done.files.map(({ path }) => path) } : {}),
   });
 }
 

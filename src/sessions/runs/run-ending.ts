@@ -20,6 +20,7 @@ export interface RunFindings {
   readonly artifacts: readonly Artifact[];
   readonly leftOut: readonly LeftOut[];
   readonly leftOutCount?: number;
+  readonly discarded?: readonly string[];
   readonly egress: RunEgress | undefined;
   readonly receipt: EnforcementReceipt;
 }
@@ -50,6 +51,7 @@ export function runResult(
     artifacts,
     leftOut,
     ...(leftOutCount > leftOut.length ? { leftOutCount } : {}),
+    ...(findings.discarded ? { discarded: findings.discarded } : {}),
     ...(egress ? { egress } : {}),
     durationMs,
     usage: usageOf(done, durationMs, egress),

@@ -72,6 +72,8 @@ export interface RunResult {
   readonly leftOut: readonly LeftOut[];
   /** how many there are; absent: `leftOut` has all of them */
   readonly leftOutCount?: number;
+  /** @internal files that it wrote in a cell whose files nobody reads on the host */
+  readonly discarded?: readonly string[];
   /** hosts that the run reached and hosts that were denied; only if the policy opens the network */
   readonly egress?: RunEgress;
   readonly durationMs: number;

@@ -1,3 +1,4 @@
+import type { RunResult } from "../../../sessions/runs/run.ts";
 import type { RunOptions } from "../../../sessions/runs/run-options.ts";
 import type { Session } from "../../../sessions/session.ts";
 import { jsonText } from "../format/json-text.ts";
@@ -8,6 +9,7 @@ import type { Interruption } from "../shell/interruption.ts";
 import { pipeLimit } from "../shell/pipe-limit.ts";
 import type { Code } from "../shell/read-code.ts";
 import type { Terminal } from "../shell/terminal.ts";
+import { discardedHint } from "./discarded-files.ts";
 import { missingHint, printHint, projectIn } from "./run-project.ts";
 
 /** A program of the command line, and how it runs. */
@@ -42,14 +44,12 @@ export async function runAndPrint(
   const project = flags.projectDir === undefined ? {} : await projectIn(session, flags.projectDir, code);
   const run = session.run(code.text, { ...how, ...limit, ...project, isStreamed: !flags.json });
   interruption.watch(run);
+  const hintFor = async (result: RunResult) =>
+    (await missingHint(result, flags, code, session.policy)) ?? discardedHint(result, session.policy);
   if (flags.json) {
     const result = await run;
     const { runJson } = await import("./run-json.ts");
-    terminal.stdout.write(
-      jsonText(
-        await runJson(result, { id: null, plots, hint: await missingHint(result, flags, code, session.policy) }),
-      ),
-    );
+    terminal.stdout.write(jsonText(await runJson(result, { id: null, plots, hint: await hintFor(result) })));
     return interruption.exitCode ?? (runExitCode(result) || plots.exitCode);
   }
   const result = await printRun(run, terminal, {
@@ -59,6 +59,6 @@ export async function runAndPrint(
     plots,
     lostOutput: () => interruption.lostOutput,
   });
-  printHint(await missingHint(result, flags, code, session.policy), terminal);
+  printHint(await hintFor(result), terminal);
   return interruption.exitCode ?? (printedExitCode(result, terminal.stdout) || plots.exitCode);
 }

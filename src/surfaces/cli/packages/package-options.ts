@@ -10,6 +10,7 @@ export const packageOptions = {
   },
   requirements: {
     type: "string",
+    short: "r",
     multiple: true,
     value: "FILE",
     help: "Install the packages of a requirements.txt for this call. Repeatable.",

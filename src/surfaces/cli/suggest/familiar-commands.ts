@@ -72,8 +72,11 @@ const phrases: Readonly<Record<string, string>> = {
   pip: "`codecell run --with NAME` adds a Python package to a program",
   install:
     "`codecell run --with NAME` adds a Python package to a program, `codecell setup` adds codecell to an MCP client, `codecell doctor` says what this machine lacks",
-  notebook: "`codecell run FILE` runs a program, `codecell repl` opens a prompt",
+  notebook: "`codecell run FILE.ipynb` runs a notebook, `codecell repl` opens a prompt",
+  nbconvert: "`codecell run FILE.ipynb` runs a notebook and writes its outputs",
   lab: "`codecell run FILE` runs a program, `codecell repl` opens a prompt",
+  "packages rm": "`codecell packages prune` removes packages from the cache",
+  "packages install": "`codecell run --with NAME` adds a Python package to a program",
   "sessions kill": "`codecell ps` shows which process holds a session; `codecell sessions rm` deletes a saved one",
   "sessions stop": "`codecell ps` shows which process holds a session; `codecell sessions rm` deletes a saved one",
   "sessions close": "`codecell ps` shows which process holds a session; `codecell sessions rm` deletes a saved one",

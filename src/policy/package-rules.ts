@@ -16,6 +16,8 @@ export interface PackageRules {
   readonly hashes: boolean;
   /** releases that are younger are not seen */
   readonly minAgeMs: number;
+  /** globs of names that may be built from a source distribution, in a cell of its own */
+  readonly sdists: readonly string[];
 }
 
 /** The section as a parsed policy has it: lists that can be copied into another policy. */
@@ -52,6 +54,7 @@ export const packageSchemas = once(() => {
     allow: z.array(nameGlob).max(1024, "at most 1024 names"),
     deny: z.array(nameGlob).max(1024, "at most 1024 names"),
     hashes: z.boolean(),
+    sdists: z.array(nameGlob).max(1024, "at most 1024 names"),
     minAge: z
       .string(expectedAge)
       .regex(agePattern, expectedAge)
@@ -69,6 +72,9 @@ export const packageSchemas = once(() => {
       deny: rules.deny.default([]).describe("Globs of names that may not be installed, even if allow names them."),
       hashes: rules.hashes.default(false).describe("Whether every requirement and dependency must carry a hash."),
       minAge: rules.minAge.prefault("0s").describe("Releases younger than this are not used."),
+      sdists: rules.sdists
+        .default([])
+        .describe("Globs of names that may be built from source, in a cell without a network. Empty: wheels only."),
     })
     .transform(({ minAge, ...rest }) => ({ ...rest, minAgeMs: minAge }));
   const patch = z
@@ -86,17 +92,18 @@ export function parseAge(text: string): number | undefined {
 
 /** The rules of an empty policy. */
 export function noPackages(): WholePackageRules {
-  return { install: [], index: [], allow: ["*"], deny: [], hashes: false, minAgeMs: 0 };
+  return { install: [], index: [], allow: ["*"], deny: [], hashes: false, minAgeMs: 0, sdists: [] };
 }
 
 /** One line for people. Never with a password: receipts are printed and stored. */
-export function showPackages({ install, index, allow, deny, hashes, minAgeMs }: PackageRules): string {
+export function showPackages({ install, index, allow, deny, hashes, minAgeMs, sdists }: PackageRules): string {
   const rules = [
     ...(index.length > 0 ? [`from ${index.map(withoutCredentials).join(", ")}`] : []),
     ...(allow.length === 1 && allow[0] === "*" ? [] : [`only ${allow.length === 0 ? "none" : allow.join(", ")}`]),
     ...(deny.length > 0 ? [`never ${deny.join(", ")}`] : []),
     ...(hashes ? ["hashes required"] : []),
     ...(minAgeMs > 0 ? [`at least ${formatDuration(minAgeMs)} old`] : []),
+    ...(sdists.length > 0 ? [`${sdists.join(", ")} may be built from source`] : []),
   ];
   const names = install.length === 0 ? "none" : install.map(withoutHashes).join(", ");
   return [names, ...rules].join("; ");

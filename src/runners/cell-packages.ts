@@ -54,7 +54,8 @@ export const libcQuestion = `def libc():
 /** The row for `kernel.packages` of a runner that mounts them. */
 export function mountedPackages({ kernel }: Policy, where = "read-only bind mount"): Held {
   if (kernel.packages.install.length === 0) return byOs("nothing is installed");
-  return byHost(`wheels only, each checked against its hash; nothing of them runs on the host; ${where}`);
+  const built = kernel.packages.sdists.length > 0 ? ", or built in a cell without a network" : " only";
+  return byHost(`wheels${built}, each checked against its hash; nothing of them runs on the host; ${where}`);
 }
 
 /** The receipt with the versions that the cell got. */

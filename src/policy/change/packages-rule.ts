@@ -33,7 +33,8 @@ function narrows(to: Rules, from: Rules): boolean {
     to.allow.every((glob) => from.allow.some((wide) => starCovers(wide, glob))) &&
     from.deny.every((glob) => to.deny.some((wide) => starCovers(wide, glob))) &&
     onlyOn.narrows(to.hashes, from.hashes) &&
-    atLeast.narrows(to.minAgeMs, from.minAgeMs)
+    atLeast.narrows(to.minAgeMs, from.minAgeMs) &&
+    to.sdists.every((glob) => from.sdists.some((wide) => starCovers(wide, glob)))
   );
 }
 
@@ -46,6 +47,7 @@ function common(rules: Rules, other: Rules): Rules {
     deny: [...new Set([...rules.deny, ...other.deny])],
     hashes: rules.hashes || other.hashes,
     minAgeMs: Math.max(rules.minAgeMs, other.minAgeMs),
+    sdists: commonGlobs(rules.sdists, other.sdists, starCovers),
   };
 }
 
@@ -59,6 +61,7 @@ function joined(own: Rules, ceiling: Part): Rules {
     deny: commonGlobs(own.deny, limit.deny, starCovers),
     hashes: own.hashes && limit.hashes,
     minAgeMs: Math.min(own.minAgeMs, limit.minAgeMs),
+    sdists: [...own.sdists, ...limit.sdists],
   };
 }
 

@@ -6,10 +6,12 @@ import { unlessAborted } from "../../lib/unless-aborted.ts";
 import type { PackageProgress } from "../../packages/package-progress.ts";
 import type { PackageRequest } from "../../packages/package-request.ts";
 import type { PackageTarget } from "../../packages/package-target.ts";
+import type { BuildWheel } from "../../packages/sdists/build-wheel.ts";
 import type { PackageRules } from "../../policy/package-rules.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { CellPackages, CellPython } from "../../runners/cell-packages.ts";
 import type { SandboxRunner } from "../../runners/runner.ts";
+import type { OpenBuildCell } from "./build-cell.ts";
 
 /** What a program adds to the rules of `kernel.packages`. All have defaults. */
 export interface PackageOptions {
@@ -23,6 +25,8 @@ export interface PackageOptions {
   readonly onProgress?: ((event: PackageProgress) => void) | undefined;
   /** the work that was reported is over, with or without success */
   readonly onSettled?: (() => void) | undefined;
+  /** @internal packages that are ready, for the cell of a build */
+  readonly prepared?: CellPackages | undefined;
 }
 
 /** Where packages are cached below the state directory. */
@@ -38,10 +42,18 @@ export class SessionPackages implements Disposable {
   readonly #rules: PackageRules;
   readonly #cacheDir: string;
   readonly #options: PackageOptions;
+  readonly #openBuildCell: OpenBuildCell | undefined;
   readonly #closed = new AbortController();
   readonly #sets = new PromiseCache<CellPackages>();
 
-  constructor(rules: PackageRules, cacheDir: string, options: PackageOptions = {}) {
+  /** `openBuildCell` is where source distributions are built; without it, none is. */
+  constructor(
+    rules: PackageRules,
+    cacheDir: string,
+    options: PackageOptions = {},
+    openBuildCell: OpenBuildCell | undefined = undefined,
+  ) {
+    this.#openBuildCell = openBuildCell;
     this.#rules = rules;
     this.#cacheDir = cacheDir;
     this.#options = options;
@@ -49,7 +61,8 @@ export class SessionPackages implements Disposable {
 
   /** The packages for the cells of a runner. Undefined: the policy names none. */
   async forRunner(runner: SandboxRunner, policy: Policy, signal?: AbortSignal): Promise<CellPackages | undefined> {
-    const { requiresPython } = this.#options;
+    const { requiresPython, prepared } = this.#options;
+    if (prepared) return prepared;
     if (this.#rules.install.length === 0 && requiresPython === undefined) return undefined;
     if (!runner.python) {
       throw new CodecellError("not_supported", `the ${runner.name} runner cannot give cells packages`, {
@@ -62,7 +75,7 @@ export class SessionPackages implements Disposable {
     if (runner.takesWorkspace) await assertReachable(this.#cacheDir);
     const target = targetOf(python);
     // Others may wait for the same set: a caller that gives up does not stop it.
-    const making = this.#sets.get(JSON.stringify(target), () => this.#prepare(target));
+    const making = this.#sets.get(JSON.stringify(target), () => this.#prepare(target, runner, policy));
     return await unlessAborted(making, signal, "the start was aborted");
   }
 
@@ -70,17 +83,25 @@ export class SessionPackages implements Disposable {
     this.#closed.abort(new CodecellError("session_closed", "this codecell is closed"));
   }
 
-  async #prepare(target: PackageTarget): Promise<CellPackages> {
+  async #prepare(target: PackageTarget, runner: SandboxRunner, policy: Policy): Promise<CellPackages> {
     const { offline = false, onProgress, onSettled } = this.#options;
     try {
       const { preparePackages } = await import("../../packages/prepare-packages.ts");
       return await preparePackages(await this.#requests(), {
         ...{ rules: this.#rules, target, cacheDir: this.#cacheDir, offline },
         ...{ signal: this.#closed.signal, onProgress },
+        buildWheel: await this.#builder(runner, policy),
       });
     } finally {
       onSettled?.();
     }
+  }
+
+  /** Undefined: the policy allows no builds. */
+  async #builder(runner: SandboxRunner, policy: Policy): Promise<BuildWheel | undefined> {
+    if (!this.#openBuildCell || this.#rules.sdists.length === 0) return undefined;
+    const { buildInCells } = await import("./build-in-cell.ts");
+    return buildInCells(this.#openBuildCell, runner, policy);
   }
 
   async #requests(): Promise<PackageRequest[]> {

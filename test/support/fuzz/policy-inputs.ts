@@ -79,6 +79,7 @@ export const ruleValues: Record<PolicyFieldName, Arbitrary<unknown>> = {
       deny: globs(["evil", "google-*", "google-auth"]),
       hashes: fc.boolean(),
       minAge: durations(),
+      sdists: globs(["*", "numpy", "google-*", "google-auth"]),
     },
     { requiredKeys: [] },
   ),

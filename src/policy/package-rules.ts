@@ -92,7 +92,7 @@ export function parseAge(text: string): number | undefined {
 
 /** The rules of an empty policy. */
 export function noPackages(): WholePackageRules {
-  return { install: [], index: [], allow: ["*"], deny: [], hashes: false, minAgeMs: 0, sdists: [] };
+  return { install: [], index: [], allow: ["*"], deny: [], hashes: false, sdists: [], minAgeMs: 0 };
 }
 
 /** One line for people. Never with a password: receipts are printed and stored. */

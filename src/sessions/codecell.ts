@@ -280,6 +280,7 @@ export class Codecell implements AsyncDisposable {
 
   async #close(): Promise<void> {
     this.#slots[Symbol.dispose]();
+    await this.#live.stopPreparing(); // sessions that wait for packages would hold everything up
     await using cleanup = this.#cleanup;
     cleanup.defer(() => this.#pool[Symbol.asyncDispose]());
     await this.#registry.closeAll({ save: this.policy.session.persist });

@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { EventEmitter, once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -12,6 +13,7 @@ import { PackageIndex } from "../support/package-index.ts";
 import { sdistFile, tinyBackend } from "../support/packages/sdist.ts";
 import type { WheelSpec } from "../support/packages/wheel.ts";
 import { skipsProcess } from "../support/process-cells.ts";
+import { testsContainersOnly } from "../support/tiers.ts";
 
 let index: PackageIndex;
 let stateDir: string;
@@ -132,6 +134,20 @@ raise RuntimeError("that is all")
     );
   });
 
+  test("closing the codecell ends a build, and leaves nothing of its cell", async () => {
+    addSource("slow", { hook: "while True: pass" });
+    const building = new EventEmitter();
+    const started = once(building, "building");
+    const onProgress = ({ kind }: PackageProgress) => building.emit(kind);
+    const packages = { install: ["slow"], index: [index.url], sdists: ["slow"] };
+    const codecell = await openManager(stateDir, { kernel: { packages } }, { packages: { onProgress } });
+    const opening = expect(codecell.session()).rejects.toMatchObject({ code: expect.stringMatching(/closed|aborted/) });
+    await started;
+    await codecell.close();
+    await opening;
+    expect(await readdir(join(stateDir, "workspaces"))).toEqual([]);
+  });
+
   test.each([
     ["name = 'numpy'", /left numpy-1\.0-py3-none-any\.whl, which is not fresh 1\.0/],
     ["version = '2.0'", /left fresh-2\.0-py3-none-any\.whl, which is not fresh 1\.0/],
@@ -209,7 +225,7 @@ describe.skipIf(skipsProcess)("a source distribution with a setup.py", () => {
   });
 });
 
-describe("a source distribution for the wasm runner", () => {
+describe.skipIf(testsContainersOnly)("a source distribution for the wasm runner", () => {
   test("is built there if its backend is pure Python", async () => {
     addSource("fresh");
     const asked = { install: "fresh", options: { runners: [wasmRunner()] } };

@@ -36,15 +36,16 @@ export function packagesDirectory(stateDir: string): string {
 
 /**
  * The packages of a policy's cells: resolved once for each Python, so that all its sessions have the same versions. Disposing
- * stops a download.
+ * stops downloads and builds, and returns when their cells are gone.
  */
-export class SessionPackages implements Disposable {
+export class SessionPackages implements AsyncDisposable {
   readonly #rules: PackageRules;
   readonly #cacheDir: string;
   readonly #options: PackageOptions;
   readonly #openBuildCell: OpenBuildCell | undefined;
   readonly #closed = new AbortController();
   readonly #sets = new PromiseCache<CellPackages>();
+  readonly #preparing = new Set<Promise<CellPackages>>();
 
   /** `openBuildCell` is where source distributions are built; without it, none is. */
   constructor(
@@ -75,12 +76,18 @@ export class SessionPackages implements Disposable {
     if (runner.takesWorkspace) await assertReachable(this.#cacheDir);
     const target = targetOf(python);
     // Others may wait for the same set: a caller that gives up does not stop it.
-    const making = this.#sets.get(JSON.stringify(target), () => this.#prepare(target, runner, policy));
+    const making = this.#sets.get(JSON.stringify(target), () => this.#track(this.#prepare(target, runner, policy)));
     return await unlessAborted(making, signal, "the start was aborted");
   }
 
-  [Symbol.dispose](): void {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#closed.abort(new CodecellError("session_closed", "this codecell is closed"));
+    await Promise.allSettled(this.#preparing);
+  }
+
+  #track(preparing: Promise<CellPackages>): Promise<CellPackages> {
+    this.#preparing.add(preparing);
+    return preparing.finally(() => this.#preparing.delete(preparing));
   }
 
   async #prepare(target: PackageTarget, runner: SandboxRunner, policy: Policy): Promise<CellPackages> {

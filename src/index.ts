@@ -41,17 +41,16 @@ export type { HostCallContext, HostFunction } from "./sessions/functions/host-fu
 /** A frozen copy of the interpreter. */
 export type { Checkpoint } from "./sessions/interpreter/checkpoint.ts";
 /** What code can be completed with. */
-export type { Completion, Completions } from "./sessions/interpreter/completions.ts";
-export type { InspectOptions } from "./sessions/interpreter/inspect-options.ts";
+export type { Completions } from "./sessions/interpreter/completions.ts";
 /** How large a value may be that is read out of a session. */
 export type { ReadOptions } from "./sessions/interpreter/read-options.ts";
 /** Hosts that a run reached or was refused. */
 export type { RunEgress } from "./sessions/network/egress-record.ts";
 /** What of a new policy holds at once, and what only later. */
 export type { PolicyReload } from "./sessions/rules/reloaded-policy.ts";
-/** How one run goes. */
 /** One execution: its events, its result and how it ended. */
 export type { DisplayEvent, Run, RunEvent, RunResult, RunUsage } from "./sessions/runs/run.ts";
+/** How one run goes. */
 export type { RunOptions } from "./sessions/runs/run-options.ts";
 /** A session, and what is known of it. */
 export type { Session } from "./sessions/session.ts";

@@ -69,6 +69,18 @@ class Snapshots(unittest.TestCase):
         _, failed = self.restored(snapshot.pack(header, b"junk") + b"junk")
         self.assertEqual([one["name"] for one in failed], ["broken"])
 
+    def test_a_variable_whose_module_is_missing_stays_in_the_next_snapshot(self):
+        header, body = {"name": "table", "type": "module", "codec": "module"}, b"codecell_missing_module"
+        waiting = []
+        failed = snapshot.restore(self.main.__dict__, snapshot.pack(header, body) + body, self.sources, None, waiting)
+        self.assertEqual([one["name"] for one in failed], ["table"])
+        self.assertEqual(self.entries(waiting), [(header, body)])
+        self.main.table = 1
+        self.assertEqual([header["codec"] for header, _ in self.entries(waiting)], ["pickle"])
+
+    def entries(self, waiting):
+        return list(snapshot.entries(self.main.__dict__, frozenset(("__builtins__",)), self.sources, None, waiting))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -13,6 +13,8 @@ export { type PolicyFieldName, policyRules, type RuleName } from "../policy/rule
 export type { RunnerName } from "../policy/schema.ts";
 /** Every runner of this package. Creating them starts nothing. */
 export { builtInRunners } from "./built-in-runners.ts";
+/** The packages of a cell, and the Python that they are for. */
+export type { CellPackages, CellPython } from "./cell-packages.ts";
 export type { CellUsage } from "./cell-usage.ts";
 /** A container engine. */
 export type { EngineKind } from "./container/engine/engine-address.ts";

@@ -22,7 +22,7 @@ export interface CodecellOptions {
   readonly egress?: EgressOptions;
   /** what this program lets code in its cells reach through functions of the host, for the receipt; default: nothing */
   readonly hostCalls?: { readonly models?: boolean; readonly tools?: boolean };
-  /** about the packages of `kernel.packages`: progress, offline use */
+  /** @internal about the packages of `kernel.packages`: progress, offline use */
   readonly packages?: PackageOptions;
   /** @internal wall-clock milliseconds */
   readonly now?: () => number;

@@ -15,9 +15,9 @@ import type { FunctionTable } from "./functions/function-table.ts";
 import type { Checkpoint } from "./interpreter/checkpoint.ts";
 import { completionTarget } from "./interpreter/completion-target.ts";
 import { type Completions, completionsOf } from "./interpreter/completions.ts";
-import { type InspectOptions, namePath } from "./interpreter/inspect-options.ts";
 import { InterpreterLosses } from "./interpreter/interpreter-losses.ts";
 import { InterpreterState } from "./interpreter/interpreter-state.ts";
+import { namePath } from "./interpreter/name-path.ts";
 import type { ReadOptions } from "./interpreter/read-options.ts";
 import {
   checkedJson,
@@ -246,7 +246,7 @@ export class LiveSession implements AsyncDisposable {
   }
 
   /** What is known of a dotted name: type, signature, docstring; undefined: there is no such name. */
-  async inspect(name: string, options: InspectOptions = {}): Promise<Inspection | undefined> {
+  async inspect(name: string, options: { readonly source?: boolean } = {}): Promise<Inspection | undefined> {
     this.#assertOpen();
     this.#runs.assertIdle("inspect again when it has ended");
     const timeoutMs = Math.min(inspectMs, this.policy.proc.timeoutMs);

@@ -16,7 +16,6 @@ import { filesOf, uploadFile } from "./files/upload-file.ts";
 import type { HostFunction } from "./functions/host-function.ts";
 import type { Checkpoint } from "./interpreter/checkpoint.ts";
 import type { Completions } from "./interpreter/completions.ts";
-import type { InspectOptions } from "./interpreter/inspect-options.ts";
 import type { ReadOptions } from "./interpreter/read-options.ts";
 import { checkVariableName } from "./interpreter/variable-name.ts";
 import type { LiveSession } from "./live-session.ts";
@@ -147,7 +146,7 @@ export class Session implements AsyncDisposable {
   }
 
   /** What is known of a dotted name: type, signature, docstring, source; undefined: there is no such name. */
-  async inspect(name: string, options: InspectOptions = {}): Promise<Inspection | undefined> {
+  async inspect(name: string, options: { readonly source?: boolean } = {}): Promise<Inspection | undefined> {
     return (await this.wake()).inspect(name, options);
   }
 

@@ -10,10 +10,10 @@ const declarationHead = /^export (?:declare )?(?:async )?(?:function|class|inter
 const exported = await publicNames();
 
 describe("the public types", () => {
-  test("of the main entry point are at most 50 names", () => {
+  test("of the main entry point are at most 52 names", () => {
     const names = exported.filter(({ path }) => path === ".");
     expect(names.length).toBeGreaterThan(40);
-    expect(names.length).toBeLessThanOrEqual(50);
+    expect(names.length).toBeLessThanOrEqual(52);
   });
 
   test("have a comment on every name", async () => {

@@ -95,6 +95,25 @@ print(preloaded, attempt(lambda: open(tool.__file__, "a")), attempt(lambda: open
     expect(versions).toEqual(["1.0\n", "2.0\n"]);
   });
 
+  // pid 1 of the cell is the supervisor; the worker, where programs run, has another number
+  test.skipIf(name === "wasm")(
+    "a package with a module that the standard library looks for runs in no process of ours",
+    async () => {
+      const spy =
+        "import builtins, os\nbuiltins.ran = getattr(builtins, 'ran', []) + [os.getpid()]\nraise ModuleNotFoundError\n";
+      // subprocess, copy, platform and others try these on every system
+      const modules = ["msvcrt", "_winapi", "org", "java", "_scproxy", "nt", "sitecustomize", "usercustomize"];
+      const files = Object.fromEntries(modules.map((module) => [`${module}.py`, spy]));
+      index.add({ name: "shadow", version: "1.0", files: { ...files, "shadow.py": spy, "x.pth": "import shadow\n" } });
+      await using codecell = await open({
+        kernel: { packages: { install: ["shadow"], index: [index.url] }, preload: ["copy", "platform", "subprocess"] },
+      });
+      const session = await codecell.session();
+      const code = "import builtins, os; print({*getattr(builtins, 'ran', [])} - {os.getpid()})";
+      expect(await session.run(code)).toMatchObject({ status: "ok", stdout: "set()\n" });
+    },
+  );
+
   test.runIf(["process template", "wasm", "docker"].includes(name))("a crash does not take them away", async () => {
     await using codecell = await open(withTool());
     const session = await codecell.session();

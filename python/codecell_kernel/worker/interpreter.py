@@ -56,6 +56,7 @@ class Interpreter:
         self.run_coroutine = run_coroutine
         self.displays = Displays(emit)
         self.sources = Sources()
+        self.waiting = []  # saved variables that need a module which this cell lacks
         self.user_code = False
         self.interrupt_pending = False
         self.install()
@@ -283,7 +284,7 @@ class Interpreter:
         """Yields the variables as bytes, piece by piece."""
         self.user_code = True  # saving runs the values' own code, which has to be interruptible
         try:
-            for header, body in snapshot.entries(self.namespace, self.hidden, self.sources, allowance):
+            for header, body in snapshot.entries(self.namespace, self.hidden, self.sources, allowance, self.waiting):
                 yield snapshot.pack(header, body)
                 yield body
         finally:
@@ -293,7 +294,8 @@ class Interpreter:
         """Restores the variables of a snapshot. Returns those that could not be restored."""
         self.user_code = True
         try:
-            return snapshot.restore(self.namespace, data, self.sources, allowance)
+            self.waiting = []
+            return snapshot.restore(self.namespace, data, self.sources, allowance, self.waiting)
         except ValueError as error:
             raise KernelError("variable_unserializable", str(error))
         finally:
@@ -302,6 +304,7 @@ class Interpreter:
     def reset(self):
         """Forgets every variable; modules stay imported. For Pyodide only: elsewhere the supervisor starts a new worker."""
         self.sources = Sources()
+        self.waiting = []  # saved variables that need a module which this cell lacks
         self.install()
 
 

@@ -15,8 +15,24 @@ PLAIN = (bool, int, float, complex, str, bytes, bytearray, type(None))
 ModuleType, FunctionType = type(sys), type(lambda: None)
 
 
-def entries(namespace, hidden, sources, allowance=None):
-    """Yields (header, body) of each variable; a header with `skipped` has no body."""
+def entries(namespace, hidden, sources, allowance=None, waiting=()):
+    """Yields (header, body) of each variable; a header with `skipped` has no body.
+
+    `waiting` are entries of an earlier snapshot that need a module which this cell lacks. They stay in the next one,
+    unless their name has a new value: a call without its packages must not cost the variables.
+    """
+    for header, body in waiting:
+        if header["name"] in namespace:
+            continue
+        if allowance is not None:
+            try:
+                allowance.check_size(len(body))
+                allowance.spend(len(body))
+            except Exception as error:
+                skipped = ("%s: %s" % (type(error).__name__, error))[:300]
+                yield {"name": header["name"], "type": header.get("type", ""), "skipped": skipped}, b""
+                continue
+        yield header, body
     for name, value in list(namespace.items()):
         if not isinstance(name, str) or name in hidden or name.startswith("__"):
             continue
@@ -145,8 +161,11 @@ def parse(data):
         at += body_length
 
 
-def restore(namespace, data, sources, allowance=None):
-    """Restores the variables. Definitions come first: pickled values may refer to them. Returns what failed and why."""
+def restore(namespace, data, sources, allowance=None, waiting=None):
+    """Restores the variables. Definitions come first: pickled values may refer to them. Returns what failed and why.
+
+    `waiting` is a list that gets the entries which need a module that this cell lacks.
+    """
     failed = []
     parsed = [(header, body) for header, body in parse(data) if "codec" in header]
     order = {"module": 0, "source": 1}
@@ -160,6 +179,8 @@ def restore(namespace, data, sources, allowance=None):
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise
+            if waiting is not None and isinstance(error, ModuleNotFoundError):
+                waiting.append((header, bytes(body)))
             failed.append({"name": name, "reason": ("%s: %s" % (type(error).__name__, error))[:300]})
     return failed
 

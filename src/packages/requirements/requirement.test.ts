@@ -103,3 +103,11 @@ describe("a condition", () => {
     });
   });
 });
+
+test.each([
+  ["pandas=2.2", "write it as in pandas==2.2"],
+  ["pandas@2.2", "write the version as in pandas==2.2"],
+  ["pandas,requests", "name one package each: --with pandas --with requests, or a line each in a file"],
+])("the hint for %s says how to write it", (text, hint) => {
+  expect(() => parseRequirement(text, "--with")).toThrow(expect.objectContaining({ code: "usage", hint }));
+});

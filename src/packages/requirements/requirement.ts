@@ -39,13 +39,21 @@ export function parseRequirement(text: string, from: string): Requirement {
     if (end === -1 || extras.length > 100 || !extras.every(isPackageName)) throw fail("its extras are not names");
     rest = rest.slice(end + 1).trimStart();
   }
+  if (/^@\s*\d[\w.]*$/.test(rest.trim()))
+    throw fail("@ is for addresses", `write the version as in ${written}==${rest.trim().slice(1).trim()}`);
   if (rest.startsWith("@"))
     throw fail("only packages of an index can be installed, not addresses or paths", "publish it to an index of yours");
 
   const semicolon = rest.indexOf(";");
   const versions = (semicolon === -1 ? rest : rest.slice(0, semicolon)).trim();
   const range = parseRange(unwrapped(versions));
-  if (!range) throw fail(`${quotedName(versions)} is not a range of versions`, "write it as in pandas>=2,<3");
+  if (!range) {
+    const single = /^=\s*(\d[\w.]*)$/.exec(versions)?.[1];
+    const isList = /^,?\s*[A-Za-z]/.test(versions);
+    const several = "name one package each: --with pandas --with requests, or a line each in a file";
+    const hint = isList ? several : `write it as in ${single === undefined ? "pandas>=2,<3" : `${written}==${single}`}`;
+    throw fail(`${quotedName(versions)} is not a range of versions`, hint);
+  }
   const condition = semicolon === -1 ? undefined : rest.slice(semicolon + 1);
   const marker = condition === undefined ? undefined : parseMarker(condition);
   if (condition !== undefined && !marker) throw fail(`${quotedName(condition.trim())} is not a condition`);

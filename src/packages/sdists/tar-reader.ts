@@ -10,7 +10,7 @@ export interface TarBounds {
   readonly entries: number;
   /** unpacked, of the whole archive */
   readonly bytes: number;
-  /** of one file that is wanted, or of a long name */
+  /** of all files that are wanted together, or of a long name */
   readonly fileBytes: number;
 }
 
@@ -82,6 +82,7 @@ class TarParser {
   /** bytes of the current part that have not come yet, padding included */
   #missing = blockBytes;
   #entries = 0;
+  #foundBytes = 0;
   /** what an `x` or `L` entry says about the next one */
   #nextPath: string | undefined;
 
@@ -130,8 +131,10 @@ class TarParser {
     if (!isAboutNext) this.#nextPath = undefined;
     const isWanted = type === "0" && this.#isWanted(path);
     const use = type === "x" || type === "L" ? type : isWanted ? "file" : "skip";
-    if (use !== "skip" && bytes > this.#bounds.fileBytes)
-      throw new TarError(`${quotedName(path)} has more than ${this.#bounds.fileBytes} bytes`);
+    if (use === "file") this.#foundBytes += bytes;
+    // The attack: wanted files in many directories, which are all kept in memory.
+    if (use !== "skip" && Math.max(bytes, this.#foundBytes) > this.#bounds.fileBytes)
+      throw new TarError(`${quotedName(path)} is too large: at most ${this.#bounds.fileBytes} bytes are read`);
     // A link with that name would be read by the build instead of the file that was looked at.
     if (type !== "0" && !isAboutNext && this.#isWanted(path)) throw new TarError(`${quotedName(path)} is not a file`);
     const padded = Math.ceil(bytes / blockBytes) * blockBytes;

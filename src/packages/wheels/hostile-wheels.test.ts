@@ -69,6 +69,12 @@ describe("a hostile wheel is refused before anything of it is written", () => {
       expect(await withEntry({ path: "evil/x", content: "y".repeat(100), claimedBytes })).toContain("cannot be read");
   });
 
+  test("deep paths with no directory in common, whose names would fill the memory of the host", async () => {
+    const path = (at: number) => `evil${at}/${"abcdefghijklmn/".repeat(62)}x`;
+    const entries = Array.from({ length: 3_000 }, (_, at) => ({ path: path(at), content: "" }));
+    expect(await refusal({ entries })).toContain("the names of its files have more than");
+  });
+
   test("too many files", async () => {
     expect(await refusal({}, { files: 3 })).toContain("has more than 3 files");
   });
@@ -82,6 +88,8 @@ describe("a wheel that is not what it says is refused", () => {
     expect(await refusal({ record: other })).toContain("does not have the hash that RECORD promises");
     const weak = (text: string) => text.replace(/^(evil\/__init__.py,)sha256=/m, "$1md5=");
     expect(await refusal({ record: weak })).toContain("its RECORD has no hash of");
+    const endless = () => `"${"a".repeat(20 * 1024 ** 2)}`;
+    expect(await refusal({ record: endless })).toContain("its RECORD has no hash of");
   });
 
   test("METADATA of another package or version", async () => {

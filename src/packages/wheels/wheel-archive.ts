@@ -16,6 +16,8 @@ const fileType = 0o170000;
 const regular = 0o100000;
 const longestPath = 1024;
 const longestPart = 255;
+/** Of all paths, with each directory once. The longest real lists have 10 million. */
+const mostNameCharacters = 64 * 1024 ** 2;
 /** Deflate reaches 1032. Real wheels stay below 30. */
 const mostRatio = 200;
 const ratioFromBytes = 64 * 1024 ** 2;
@@ -66,7 +68,7 @@ export class WheelArchive implements Disposable {
 
 async function checkedEntries(zip: ZipFile, label: string, limits: PackageLimits): Promise<Map<string, WheelEntry>> {
   const entries = new Map<string, WheelEntry>();
-  const spellings = new Map<string, string>();
+  const spellings = new Spellings(label);
   let [bytes, packed] = [0, 0];
   if (zip.entryCount > limits.files) throw refused(label, `it has more than ${limits.files} files`);
   for await (const entry of zip.eachEntry()) {
@@ -79,7 +81,7 @@ async function checkedEntries(zip: ZipFile, label: string, limits: PackageLimits
     if (bytes > ratioFromBytes && bytes > mostRatio * zip.fileSize) throw refused(label, "it is a zip bomb");
     if (entry.isEncrypted()) throw refused(label, `${quotedName(path)} is encrypted`);
     checkType(entry, path, label);
-    checkSpelling(path, spellings, label);
+    spellings.add(path);
     if (entry.fileName.endsWith("/")) continue;
     if (entries.has(path)) throw refused(label, `it has ${quotedName(path)} twice`);
     const isExecutable = ((entry.externalFileAttributes >>> 16) & 0o111) !== 0;
@@ -113,14 +115,34 @@ function checkType(entry: Entry, path: string, label: string): void {
 }
 
 /** The attack: `A.py` and `a.py`, which are one file on some disks, so that one replaces the other after it was checked. */
-function checkSpelling(path: string, spellings: Map<string, string>, label: string): void {
-  const parts = path.split("/");
-  for (let end = 1; end <= parts.length; end++) {
-    const part = parts.slice(0, end).join("/");
-    const folded = part.normalize("NFC").toLowerCase();
-    const other = spellings.get(folded) ?? part;
-    if (other !== part) throw refused(label, `${quotedName(other)} and ${quotedName(part)} differ only in case`);
-    spellings.set(folded, part);
+class Spellings {
+  readonly #label: string;
+  readonly #known = new Map<string, string>();
+  #characters = 0;
+
+  constructor(label: string) {
+    this.#label = label;
+  }
+
+  /** Checks a path and its directories, up to the first that is known: what is above it is known too. */
+  add(path: string): void {
+    this.#count(path); // also what is known: an archive may name one directory again and again
+    for (let part = path; part !== ""; part = part.slice(0, Math.max(0, part.lastIndexOf("/")))) {
+      const folded = part.normalize("NFC").toLowerCase();
+      const other = this.#known.get(folded);
+      if (other === part) return;
+      if (other !== undefined)
+        throw refused(this.#label, `${quotedName(other)} and ${quotedName(part)} differ only in case`);
+      this.#known.set(folded, part);
+      this.#count(part);
+    }
+  }
+
+  /** The attack: 100,000 deep paths with no directory in common, 6 GB of names from an archive of 100 MB. */
+  #count({ length }: string): void {
+    this.#characters += length;
+    if (this.#characters > mostNameCharacters)
+      throw refused(this.#label, `the names of its files have more than ${mostNameCharacters} characters`);
   }
 }
 

@@ -10,6 +10,8 @@ export interface RecordedHash {
 
 /** RECORD may have this many bytes: a line for each of 100,000 files. */
 export const mostRecordBytes = 32 * 1024 ** 2;
+/** A path has at most 1024 characters, in quotes twice as many. */
+const longestLine = 8_192;
 const hashPattern = /^(sha256|sha384|sha512)=([A-Za-z0-9_-]+)=*$/;
 
 /** The hash of every file of a wheel. A file that RECORD does not have, or has without a strong hash, is refused. */
@@ -35,6 +37,7 @@ export function recordedHashes(
 function parseRows(text: string): Map<string, string> {
   const rows = new Map<string, string>();
   for (const line of text.split(/\r?\n/)) {
+    if (line.length > longestLine) continue; // The attack: a path of megabytes in quotes overflows the stack of the pattern.
     const quoted = /^"((?:[^"]|"")*)",([^,]*)/.exec(line);
     const [path = "", hash = ""] = quoted ? [quoted[1]?.replaceAll('""', '"'), quoted[2]] : line.split(",");
     if (path !== "") rows.set(path, hash);

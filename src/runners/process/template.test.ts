@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { templateFailure } from "./template.ts";
+import { parsePolicy } from "../../policy/file/parse-policy.ts";
+import { templateFailure, templateImports } from "./template.ts";
 
 const traceback = 'Traceback (most recent call last):\n  File "<string>", line 6, in <module>\n';
 
@@ -19,4 +20,12 @@ test("a template on a full disk asks for space, and not for other settings", () 
 test("a template that exits for another reason shows its last line only", () => {
   expect(templateFailure(`${traceback}ValueError: no`).message).toBe("the template process exited: ValueError: no");
   expect(templateFailure("").message).toBe("the template process exited: no reason given");
+});
+
+test("the template imports the policy's modules, but nothing where a package could supply it", () => {
+  const policy = parsePolicy({ kernel: { preload: ["numpy"] } });
+  const path = ["/usr/lib/python3.11", "/usr/lib/python3/dist-packages"];
+  expect(templateImports({ path, mounts: [] }, policy)).toEqual({ path, preload: ["numpy"] });
+  const mounts = [{ source: "/sets/1/tree", target: "/deps" }];
+  expect(templateImports({ path: [...path, "/deps"], mounts }, policy)).toEqual({ path: [], preload: [] });
 });

@@ -10,6 +10,7 @@ import { Cleanup } from "../../lib/cleanup.ts";
 import { deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import type { Policy } from "../../policy/schema.ts";
+import { packagesTarget } from "../cell-packages.ts";
 import { isDiskExact } from "../disk-rule.ts";
 import { kernelBootstrap } from "../kernel-bootstrap.ts";
 import { collectText } from "../linux/collect-text.ts";
@@ -217,6 +218,19 @@ export class Template implements AsyncDisposable {
   }
 }
 
+/**
+ * Pure: what the template imports for its cells. With packages, nothing: a cell imports them itself, behind its own walls. The
+ * attack: a wheel with an `msvcrt.py`, which the standard library tries to import on every system, runs in the process that
+ * makes the walls of all sessions.
+ */
+export function templateImports(
+  { path, mounts }: Pick<PythonInstallation, "path" | "mounts">,
+  { kernel }: Policy,
+): { readonly path: readonly string[]; readonly preload: readonly string[] } {
+  const hasPackages = mounts.some(({ target }) => target === packagesTarget);
+  return hasPackages ? { path: [], preload: [] } : { path, preload: kernel.preload };
+}
+
 /** Pure: why a template exited, from the last line of what it printed; the rest is in the details. */
 export function templateFailure(diagnostics: string): CodecellError {
   const last = diagnostics.split("\n").at(-1)?.slice(0, 300) || "no reason given";
@@ -299,8 +313,7 @@ function configure(child: ChildProcess, { host, python, policy, arch, ...parts }
   filterPipe.end(seccompFilter({ arch, phase: "template", ...limits }));
   const config = {
     t: "template",
-    path: python.path,
-    preload: policy.kernel.preload,
+    ...templateImports(python, policy),
     env: preloadEnvironment(policy),
     handsOver: parts.handsOver,
     takesMounts: parts.takesMounts,

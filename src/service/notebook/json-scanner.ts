@@ -15,10 +15,13 @@ export interface JsonMember {
 /** What is wrong with a JSON text, and where. */
 export class JsonProblem extends Error {
   readonly at: number;
+  /** what to do, if the text is a valid notebook that codecell does not run */
+  readonly hint: string | undefined;
 
-  constructor(at: number, message: string) {
+  constructor(at: number, message: string, hint?: string) {
     super(message);
     this.at = at;
+    this.hint = hint;
   }
 }
 

@@ -33,7 +33,7 @@ describe("readNotebook", () => {
     ["[]", /a notebook is a JSON object/],
     ["{}", /has no "nbformat"/],
     [notebook([cell()]).slice(0, -40), /^n\.ipynb:\d+:\d+: .*truncated/],
-    [notebook([cell()], { nbformat: 3 }), /^n\.ipynb:2:\d+: .*format 3.*nbconvert/],
+    [notebook([cell()], { nbformat: 3 }), /^n\.ipynb:2:\d+: .*format 3; codecell reads format 4$/],
     [notebook([cell()], { nbformat: 5 }), /format 5; codecell reads format 4$/],
     [notebook([cell()], { nbformat: "4" }), /"nbformat" must be the number 4/],
     [notebook([cell()], { nbformat_minor: null }), /"nbformat_minor" must be/],

@@ -46,7 +46,9 @@ export function readNotebook(bytes: Uint8Array, shown: string): Notebook {
   } catch (error) {
     if (!(error instanceof JsonProblem)) throw error;
     throw new CodecellError("usage", `${name}:${placeOf(text, error.at)}: ${error.message}`, {
-      hint: "the file is not a valid notebook, and nothing was run; open it in Jupyter, or restore it from a backup",
+      hint:
+        error.hint ??
+        "the file is not a valid notebook, and nothing was run; open it in Jupyter, or restore it from a backup",
       cause: error,
     });
   }
@@ -89,8 +91,9 @@ function minorVersion(text: string, whole: JsonSpan, members: readonly JsonMembe
   if (!major) throw new JsonProblem(whole.start, 'it has no "nbformat", so it is not a notebook');
   const version = parsedAt(text, major.value);
   if (typeof version === "number" && Number.isInteger(version) && version !== 4) {
-    const how = version < 4 ? "; convert it: jupyter nbconvert --to notebook --nbformat 4 FILE" : "";
-    throw new JsonProblem(major.value.start, `the notebook has format ${version}; codecell reads format 4${how}`);
+    const how = version < 4 ? "convert it: jupyter nbconvert --to notebook --nbformat 4 FILE" : "save it as format 4";
+    const hint = `nothing was run; ${how}`;
+    throw new JsonProblem(major.value.start, `the notebook has format ${version}; codecell reads format 4`, hint);
   }
   if (version !== 4) throw new JsonProblem(major.value.start, '"nbformat" must be the number 4');
   const minor = member(members, "nbformat_minor");
@@ -108,7 +111,7 @@ function languageOf(text: string, metadata: JsonMember): Language {
   if (typeof name !== "string" || /^i?python[23]?$/i.test(name)) return "python";
   if (/^(?:bash|sh)$/i.test(name)) return "bash";
   const what = `its cells are written in ${JSON.stringify(printable(name))}`;
-  throw new JsonProblem(metadata.value.start, `${what}; codecell runs notebooks in Python and bash`);
+  throw new JsonProblem(metadata.value.start, `${what}; codecell runs notebooks in Python and bash`, "nothing was run");
 }
 
 function cellOf(text: string, span: JsonSpan, number: number): NotebookCell {

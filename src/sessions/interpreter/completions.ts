@@ -2,21 +2,20 @@ import type { CompletionList } from "../../kernel/messages.ts";
 import type { CodeTarget } from "./completion-target.ts";
 import { isVariableName } from "./variable-name.ts";
 
-/** One text that the code can be completed with. */
-export interface Completion {
-  readonly text: string;
-  readonly kind: "value" | "function" | "class" | "module" | "property" | "keyword" | "key" | "file";
-}
-
 /** What can replace the code from `start` to `end`. */
 export interface Completions {
-  readonly matches: readonly Completion[];
+  readonly matches: readonly {
+    readonly text: string;
+    readonly kind: "value" | "function" | "class" | "module" | "property" | "keyword" | "key" | "file";
+  }[];
   /** offsets in the code */
   readonly start: number;
   readonly end: number;
   /** whether the cell stopped looking, because of the number or the time */
   readonly truncated: boolean;
 }
+
+type Completion = Completions["matches"][number];
 
 const kinds: ReadonlySet<string> = new Set<Completion["kind"]>([
   "function",

@@ -29,7 +29,7 @@ export interface RunOptions {
   readonly isStreamed?: boolean;
 }
 
-/** Files beside a program. @internal */
+/** Files beside a program. */
 export interface Neighbours {
   /** read-only; its entries appear in the working directory during the run. Absent: the files are in the workspace itself */
   readonly directory?: string;

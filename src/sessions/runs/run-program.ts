@@ -1,6 +1,7 @@
 import type { Program } from "../../kernel/messages.ts";
 import type { StdinSource } from "../../kernel/stdin.ts";
 import { CodecellError } from "../../lib/errors.ts";
+import type { LiveRunOptions } from "./live-run-options.ts";
 import type { RunOptions } from "./run-options.ts";
 
 /** A name, arguments and standard input, as the kernel takes them. */
@@ -19,7 +20,7 @@ export function programOf({
   file,
   stdin,
   neighbours,
-}: Pick<RunOptions, "args" | "file" | "stdin" | "neighbours">): RunProgram | undefined {
+}: Pick<LiveRunOptions, "args" | "file" | "stdin" | "neighbours">): RunProgram | undefined {
   if ([args, file, stdin, neighbours].every((part) => part === undefined)) return undefined;
   const program: Program = {
     ...(file === undefined ? {} : { file: checkedName(file) }),

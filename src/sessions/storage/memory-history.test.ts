@@ -13,13 +13,25 @@ test("a history in memory lists the latest runs, with outputs only if asked", ()
   expect(history.list(1, false)).toEqual([entry(2)]);
 });
 
-test("a history in memory drops the oldest runs when it has too many, or too much", () => {
-  const few = new MemoryHistory({ bytes: 1_000, runs: 3 });
+test("a history in memory drops the oldest runs when there are too many, or their code is too long", () => {
+  const few = new MemoryHistory({ outputBytes: 1_000, codeBytes: 1_000, runs: 3 });
   for (const run of [1, 2, 3, 4, 5]) few.append(entry(run), undefined, 0);
   expect(few.list(10, false).map(({ run }) => run)).toEqual([3, 4, 5]);
-  const small = new MemoryHistory({ bytes: 1_000, runs: 100 });
-  for (const run of [1, 2, 3, 4, 5]) small.append(entry(run), outputs, 400);
-  expect(small.list(10, false).map(({ run }) => run)).toEqual([4, 5]);
-  small.append(entry(6), outputs, 5_000);
-  expect(small.list(10, false)).toEqual([]);
+  const short = new MemoryHistory({ outputBytes: 1_000, codeBytes: 8, runs: 100 });
+  for (const run of [1, 2, 3]) short.append(entry(run), undefined, 0);
+  expect(short.list(10, false).map(({ run }) => run)).toEqual([2, 3]);
+  short.append({ ...entry(4), code: "longer than the limit" }, undefined, 0);
+  expect(short.list(10, false).map(({ run }) => run)).toEqual([4]);
+});
+
+test("a history in memory drops the oldest outputs when they are too large, and says how much is missing", () => {
+  const small = new MemoryHistory({ outputBytes: 1_000, codeBytes: 1_000, runs: 100 });
+  for (const run of [1, 2, 3]) small.append(entry(run), outputs, 400);
+  expect(small.list(10, true)).toMatchObject([
+    { run: 1, outputs: { value: undefined, leftOutBytes: 400 } },
+    { run: 2, outputs: { value: "1", leftOutBytes: 0 } },
+    { run: 3, outputs: { value: "1", leftOutBytes: 0 } },
+  ]);
+  small.append(entry(4), { ...outputs, leftOutBytes: 7 }, 5_000);
+  expect(small.list(1, true)).toMatchObject([{ run: 4, outputs: { value: undefined, leftOutBytes: 5_007 } }]);
 });

@@ -58,7 +58,7 @@ export const runCommand: Command = {
     "Ctrl-C interrupts the program; a second Ctrl-C kills it.",
     "With --session, the variables are saved before the command exits. Variables that cannot be saved or restored are " +
       "listed on stderr. A session takes one call at a time; another call meanwhile is refused (exit code 75).",
-    "--with, --requirements and a PEP 723 header in FILE install packages from the index that your pip uses: wheels only, " +
+    "--with, --requirements and a PEP 723 header of FILE or stdin install packages from the index that your pip uses: wheels only, " +
       "downloaded and checked by the host, cached, and read-only at /deps. The policy's rules about packages apply.",
     "A notebook (FILE.ipynb) is run cell by cell up to the first error. It and its outputs are written to FILE.executed.ipynb beside " +
       "it, even if a cell failed. --timeout applies to each cell.",
@@ -116,7 +116,8 @@ async function runProgram(argv: readonly string[], context: CommandContext): Pro
 
 /** Imported only where packages are asked for: most calls ask for none. */
 async function packagesOf(flags: PackageFlags, terminal: Terminal, code?: Code) {
-  if (!hasPackageFlags(flags) && !(code?.from === "file" && code.text.includes("# /// script"))) return undefined;
+  if (!hasPackageFlags(flags) && !(code && code.from !== "argument" && code.text.includes("# /// script")))
+    return undefined;
   const { requestedPackages } = await import("../packages/requested-packages.ts");
   return requestedPackages(flags, terminal, code);
 }

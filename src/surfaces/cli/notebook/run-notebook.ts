@@ -11,6 +11,7 @@ import type { CommandContext } from "../command.ts";
 import { sessionRemarks } from "../format/format-session-run.ts";
 import { jsonText } from "../format/json-text.ts";
 import { printRun } from "../format/print-run.ts";
+import { packageHint } from "../packages/package-hint.ts";
 import { openPlots } from "../plots/open-plots.ts";
 import type { Plots } from "../plots/plots.ts";
 import type { PolicyFlags } from "../policy/policy-options.ts";
@@ -146,6 +147,8 @@ async function runCells(
     terminal.stdout.write(jsonText(encodeNotebookRun({ ...facts, cellCount: execution.cellCount })));
   } else {
     if (isStopped) progress.stopped(last, left);
+    const hint = isStopped && last.result ? packageHint(last.result) : undefined;
+    if (hint !== undefined) progress.remark(hint);
     if (kept) {
       const nothing = { artifacts: [], leftOut: [], runner: session.runner };
       for (const remark of sessionRemarks(session.id, nothing, kept, { hasFiles: true })) progress.remark(remark);

@@ -22,14 +22,15 @@ export interface RequestedPackages {
 
 const mostBytes = 4 * 1024 * 1024;
 
-/** Reads `--with`, `--requirements` and the PEP 723 header of a script that is run from a file. */
+/** Reads `--with`, `--requirements` and the PEP 723 header of a script, also one from stdin. */
 export async function requestedPackages(
   flags: PackageFlags,
   { cwd }: Pick<Terminal, "cwd">,
   code?: Code,
 ): Promise<RequestedPackages> {
   const files = await Promise.all((flags.requirements ?? []).map((file) => readRequirements(file, cwd)));
-  const header = code?.from === "file" && code.language === "python" ? parseScriptHeader(code.text) : undefined;
+  const header =
+    code && code.from !== "argument" && code.language === "python" ? parseScriptHeader(code.text) : undefined;
   const requests = [...(flags.with ?? []).flatMap(typedRequest), ...files.flat(), ...(header?.requests ?? [])];
   const entries = requests.map((request) => [entryOf(request), request.from] as const);
   return {

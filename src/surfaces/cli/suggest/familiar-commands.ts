@@ -23,6 +23,7 @@ const verbs: Readonly<Record<string, readonly string[]>> = {
 
 /** Whole commands of other tools, one word or two, and what does the same here. Commands in back quotes exist (see the test). */
 const phrases: Readonly<Record<string, string>> = {
+  "setup claude": "`codecell setup claude-code` or `codecell setup claude-desktop`",
   exec: "`codecell run -c CODE` runs code, and `codecell run --session NAME -c CODE` runs it in a session that stays",
   execute: "`codecell run FILE` runs a program, and `codecell run -c CODE` one line",
   eval: "`codecell run -c CODE` runs code and prints its value",

@@ -35,7 +35,7 @@ test("words that resemble nothing are answered with the list of commands", () =>
 });
 
 test("every command that a suggestion names exists", () => {
-  const named = suggestedPhrases.flatMap((text) => [...text.matchAll(/`codecell ([a-z]+)(?: ([a-z]+))?/g)]);
+  const named = suggestedPhrases.flatMap((text) => [...text.matchAll(/`codecell ([a-z]+)(?: ([a-z]+(?:-[a-z]+)*))?/g)]);
   expect(named.length).toBeGreaterThan(40);
   for (const [, first = "", second] of named) {
     const isKnown = names.some(

@@ -1,11 +1,6 @@
 import { CodecellError } from "../../lib/errors.ts";
 import { isVariableName } from "./variable-name.ts";
 
-export interface InspectOptions {
-  /** also return the source code */
-  readonly source?: boolean;
-}
-
 /** Pure: the parts of a dotted name. */
 export function namePath(name: string): string[] {
   const path = name.split(".");

@@ -10,6 +10,8 @@ export type PackageFailure =
   | "no_version"
   /** a downloaded file is not what its hash says, or there is no hash */
   | "hash"
+  /** a source distribution that could not be built */
+  | "build"
   /** an archive that is damaged, or that tries to write where it may not */
   | "archive"
   /** the index cannot be reached, refuses, or answers with something unreadable */

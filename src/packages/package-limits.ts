@@ -10,6 +10,10 @@ export interface PackageLimits {
   readonly wheelMs: number;
   /** without a byte */
   readonly idleMs: number;
+  /** of one source distribution */
+  readonly sdistBytes: number;
+  /** of one source distribution, unpacked */
+  readonly sdistUnpackedBytes: number;
   /** of one wheel, unpacked */
   readonly unpackedBytes: number;
   /** in one wheel */
@@ -26,6 +30,8 @@ export const defaultLimits: PackageLimits = {
   wheelBytes: 4 * 1024 ** 3,
   wheelMs: 30 * 60_000,
   idleMs: 30_000,
+  sdistBytes: 128 * 1024 ** 2,
+  sdistUnpackedBytes: 1024 ** 3,
   unpackedBytes: 8 * 1024 ** 3,
   files: 100_000,
   steps: 20_000,

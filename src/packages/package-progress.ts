@@ -8,4 +8,5 @@ export type PackageProgress =
       readonly bytes: number;
       readonly totalBytes?: number;
     }
+  | { readonly kind: "building"; readonly name: string; readonly version: string }
   | { readonly kind: "unpacking"; readonly name: string; readonly version: string };

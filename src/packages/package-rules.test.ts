@@ -85,6 +85,28 @@ describe("which versions are taken", () => {
     expect(lab.index.requests).toEqual(["/simple/old/"]);
   });
 
+  test("a source distribution that may be built is under the rules of wheels, and needs a .tar.gz", async () => {
+    await using lab = await PackageLab.open();
+    const buildWheel = () => Promise.reject(new Error("nothing is built here"));
+    const content = Buffer.from("x");
+    lab.index.addFile("young", { fileName: "young-1.tar.gz", content, uploadTime: "2026-05-31T00:00:00Z" });
+    lab.index.addFile("zipped", { fileName: "zipped-1.zip", content });
+    lab.index.addFile("plain", { fileName: "plain-1.tar.gz", content, sha256: false });
+    lab.index.addFile("wrong", { fileName: "wrong-1.tar.gz", content, sha256: "a".repeat(64) });
+    lab.index.addFile("later", { fileName: "later-1.tar.gz", content, requiresPython: ">=3.12" });
+    lab.index.addFile("noise", { fileName: "noise-1.tar.gz", content });
+    const asked = (name: string, rules = {}) => lab.prepare(name, { buildWheel, rules: { sdists: ["*"], ...rules } });
+    await expect(asked("young", { minAgeMs: 7 * day })).rejects.toMatchObject(failure("no_version", /younger than/));
+    await expect(asked("zipped")).rejects.toMatchObject(failure("no_version", /not a \.tar\.gz/));
+    await expect(asked("plain")).rejects.toMatchObject(failure("no_version", /gives no sha256/));
+    await expect(asked("wrong")).rejects.toMatchObject(failure("hash", /not the file that was promised/));
+    await expect(asked("later")).rejects.toMatchObject(failure("no_version", /it needs Python >=3\.12/));
+    await expect(asked("noise", { deny: ["noise"] })).rejects.toMatchObject(failure("denied", /deny forbids it/));
+    await expect(asked("noise")).rejects.toMatchObject(failure("archive", /noise-1\.tar\.gz is refused: it is not a/));
+    const pinned = asked(`noise==1 --hash=sha256:${"b".repeat(64)}`, { hashes: true });
+    await expect(pinned).rejects.toMatchObject(failure("no_version", /needs packages without hashes/));
+  });
+
   test("a yanked release is used only if it is pinned", async () => {
     await using lab = await PackageLab.open();
     lab.index.add({ name: "lib", version: "1" });

@@ -13,6 +13,8 @@ import { markerEnvironment } from "./requirements/marker-environment.ts";
 import { type ParsedRequest, parseRequests } from "./requirements/parsed-request.ts";
 import { isPinned } from "./requirements/version-range.ts";
 import type { ResolveRules } from "./resolve-rules.ts";
+import type { BuildWheel } from "./sdists/build-wheel.ts";
+import type { SdistBuilds } from "./sdists/sdist-builds.ts";
 import { type LockRecord, lockName, readLock, writeLock } from "./store/lock-records.ts";
 import { buildSet, findSet, setKey } from "./store/package-set.ts";
 import { makePackageStore, type PackageStore } from "./store/package-store.ts";
@@ -36,7 +38,14 @@ export interface PrepareOptions {
   readonly installed?: ReadonlyMap<string, string>;
   /** where pip's configuration is looked up if `rules.index` is empty */
   readonly environment?: NodeJS.ProcessEnv;
+  /** builds what `rules.sdists` names; absent: nothing is built */
+  readonly buildWheel?: BuildWheel | undefined;
+  /** how many builds wait for these packages; the requirements of build requirements must be wheels */
+  readonly depth?: number;
 }
+
+/** A source distribution may need another one to be built, and that one only wheels. */
+const deepestBuild = 1;
 
 /** How long an answer for requirements that are not pinned is used without asking the index again. */
 const freshMs = 24 * 3_600_000;
@@ -118,9 +127,10 @@ async function fromIndex(
   const [addresses, certificates] = await Promise.all([indexes.addresses(), readCertificates(environment)]);
   using requests = new IndexRequests({ limits, signal, ...(certificates === undefined ? {} : { certificates }) });
   const wheels = new WheelStore(store, { requests, limits, onProgress });
+  const sdists = await sdistBuilds({ store, downloads: wheels, limits }, options);
   const source = new IndexSource({
-    ...{ indexes: addresses, requests, store, wheels, limits, onProgress },
-    rules: { target, tags: supportedTags(target), rules, nowMs },
+    ...{ indexes: addresses, requests, store, wheels, sdists, limits, onProgress },
+    rules: { target, tags: supportedTags(target), rules: sdists ? rules : { ...rules, sdists: [] }, nowMs },
     requestedHashes: hashesByName(parsed),
   });
   const marks = markerEnvironment(target);
@@ -131,6 +141,11 @@ async function fromIndex(
   const downloads = chosen.map(async (candidate): Promise<PreparedPackage> => {
     const sha256 = await wheels.get(candidate);
     const { name, version, page, file } = candidate;
+    if (sdists && candidate.kind === "sdist") {
+      const built = await sdists.wheel(candidate);
+      const from = { index: page.index.shown, sdist: sha256 };
+      return { name, version, sha256: built.sha256, wheel: built.fileName, ...from };
+    }
     return { name, version, sha256, index: page.index.shown, wheel: file.name };
   });
   const packages = await Promise.all(downloads).catch(async (error: unknown) => {
@@ -143,6 +158,23 @@ async function fromIndex(
   const directory = (await findSet(store, key)) ?? (await build(store, packages, options));
   await writeLock(store, name, { resolvedMs: nowMs, packages });
   return { key, directory, packages, fromCache: false };
+}
+
+/** Undefined: nothing may be built. */
+async function sdistBuilds(
+  parts: { readonly store: PackageStore; readonly downloads: WheelStore; readonly limits: PackageLimits },
+  options: PrepareOptions,
+): Promise<SdistBuilds | undefined> {
+  const { rules, target, signal, onProgress, buildWheel, depth = 0 } = options;
+  if (!buildWheel || rules.sdists.length === 0) return undefined;
+  const { SdistBuilds } = await import("./sdists/sdist-builds.ts");
+  const nested = depth < deepestBuild ? rules : { ...rules, sdists: [] };
+  const prepare = (requirements: readonly string[], from: string) =>
+    preparePackages(
+      requirements.map((requirement) => ({ requirement, from })),
+      { ...options, rules: nested, depth: depth + 1, refresh: false },
+    );
+  return new SdistBuilds({ ...parts, target, build: buildWheel, prepare, signal, onProgress });
 }
 
 function build(store: PackageStore, packages: readonly PreparedPackage[], options: PrepareOptions): Promise<string> {

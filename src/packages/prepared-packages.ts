@@ -9,6 +9,8 @@ export interface PreparedPackage {
   readonly index: string;
   /** its file name */
   readonly wheel: string;
+  /** sha256 of the source distribution that it was built from; absent: the index has the wheel */
+  readonly sdist?: string;
 }
 
 /** Packages that are ready to be mounted. */

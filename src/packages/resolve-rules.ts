@@ -10,4 +10,6 @@ export interface ResolveRules {
   readonly hashes: boolean;
   /** releases younger than this are not seen */
   readonly minAgeMs: number;
+  /** globs over normalised names that may be built from a source distribution */
+  readonly sdists: readonly string[];
 }

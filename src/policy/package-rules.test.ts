@@ -98,6 +98,17 @@ describe("an override of kernel.packages", () => {
     expect(() => mergePolicy(limit, opening, "model")).toThrow(refused);
   });
 
+  test("a model can allow fewer builds, and never more", () => {
+    const builds = parsePolicy({ kernel: { packages: { sdists: ["google-*"] } } });
+    const narrowed = (sdists: string[]) => mergePolicy(builds, { kernel: { packages: { sdists } } }, "model").policy;
+    expect(narrowed(["google-auth"]).kernel.packages.sdists).toEqual(["google-auth"]);
+    expect(narrowed([]).kernel.packages.sdists).toEqual([]);
+    expect(() => narrowed(["*"])).toThrow(expect.objectContaining({ code: "override_refused" }));
+    expect(() => changed({ sdists: ["numpy"] }, "model")).toThrow(
+      expect.objectContaining({ code: "override_refused" }),
+    );
+  });
+
   test("no index can be added, removed or moved without a ceiling that names it", () => {
     const refused = expect.objectContaining({ code: "override_refused" });
     expect(() => changed({ index: [] }, "host")).toThrow(refused);

@@ -18,6 +18,8 @@ export interface PackageRules {
   readonly minAgeMs: number;
   /** whether programs may have the host install more, with `%pip install`, under the same rules */
   readonly inside: boolean;
+  /** globs of names that may be built from a source distribution, in a cell of its own */
+  readonly sdists: readonly string[];
 }
 
 /** The section as a parsed policy has it: lists that can be copied into another policy. */
@@ -54,6 +56,7 @@ export const packageSchemas = once(() => {
     allow: z.array(nameGlob).max(1024, "at most 1024 names"),
     deny: z.array(nameGlob).max(1024, "at most 1024 names"),
     hashes: z.boolean(),
+    sdists: z.array(nameGlob).max(1024, "at most 1024 names"),
     minAge: z
       .string(expectedAge)
       .regex(agePattern, expectedAge)
@@ -75,6 +78,9 @@ export const packageSchemas = once(() => {
       inside: rules.inside
         .default(false)
         .describe("Whether %pip install in a session has the host install more packages, under the same rules."),
+      sdists: rules.sdists
+        .default([])
+        .describe("Globs of names that may be built from source, in a cell without a network. Empty: wheels only."),
     })
     .transform(({ minAge, ...rest }) => ({ ...rest, minAgeMs: minAge }));
   const patch = z
@@ -92,12 +98,12 @@ export function parseAge(text: string): number | undefined {
 
 /** The rules of an empty policy. */
 export function noPackages(): WholePackageRules {
-  return { install: [], index: [], allow: ["*"], deny: [], hashes: false, inside: false, minAgeMs: 0 };
+  return { install: [], index: [], allow: ["*"], deny: [], hashes: false, inside: false, sdists: [], minAgeMs: 0 };
 }
 
 /** One line for people. Never with a password: receipts are printed and stored. */
 export function showPackages(packages: PackageRules): string {
-  const { install, index, allow, deny, hashes, minAgeMs, inside } = packages;
+  const { install, index, allow, deny, hashes, minAgeMs, inside, sdists } = packages;
   const rules = [
     ...(index.length > 0 ? [`from ${index.map(withoutCredentials).join(", ")}`] : []),
     ...(allow.length === 1 && allow[0] === "*" ? [] : [`only ${allow.length === 0 ? "none" : allow.join(", ")}`]),
@@ -105,6 +111,7 @@ export function showPackages(packages: PackageRules): string {
     ...(hashes ? ["hashes required"] : []),
     ...(minAgeMs > 0 ? [`at least ${formatDuration(minAgeMs)} old`] : []),
     ...(inside ? ["programs may install more"] : []),
+    ...(sdists.length > 0 ? [`${sdists.join(", ")} may be built from source`] : []),
   ];
   const names = install.length === 0 ? "none" : install.map(withoutHashes).join(", ");
   return [names, ...rules].join("; ");

@@ -57,9 +57,10 @@ export const installedByPrograms =
 
 /** The row for `kernel.packages` of a runner that mounts them. */
 export function mountedPackages({ kernel }: Policy, where = "read-only bind mount"): Held {
-  const { install, inside } = kernel.packages;
+  const { install, inside, sdists } = kernel.packages;
   if (install.length === 0) return inside ? byHost(installedByPrograms) : byOs("nothing is installed");
-  return byHost(`wheels only, each checked against its hash; nothing of them runs on the host; ${where}`);
+  const built = sdists.length > 0 ? ", or built in a cell without a network" : " only";
+  return byHost(`wheels${built}, each checked against its hash; nothing of them runs on the host; ${where}`);
 }
 
 /** The receipt with the versions that the cell got. */

@@ -25,6 +25,7 @@ import type { LiveSession } from "./live-session.ts";
 import type { LiveSessions } from "./live-sessions.ts";
 import { ManagedSession } from "./managed-session.ts";
 import { openLive } from "./open-live.ts";
+import { type BuildCellSpec, borrowedRunner } from "./packages/build-cell.ts";
 import type { PolicyReload } from "./rules/reloaded-policy.ts";
 import { Session } from "./session.ts";
 import type { SessionAudit } from "./session-audit.ts";
@@ -93,7 +94,13 @@ export class Codecell implements AsyncDisposable {
     await using cleanup = new Cleanup();
     // Last of all: cells that end are recorded.
     if (options.audit) cleanup.defer(() => options.audit?.[Symbol.asyncDispose]());
-    const { live, audit } = await openLive(options, { logger, stateDir });
+    const openBuildCell = (spec: BuildCellSpec) =>
+      Codecell.open({
+        ...{ policy: spec.policy, runners: [borrowedRunner(spec.runner)], stateDir, logger, heldBy: "package build" },
+        ...(options.runtimeDir === undefined ? {} : { runtimeDir: options.runtimeDir }),
+        packages: { prepared: spec.packages },
+      });
+    const { live, audit } = await openLive(options, { logger, stateDir, openBuildCell });
     if (!options.audit) cleanup.defer(() => audit[Symbol.asyncDispose]());
     cleanup.defer(() => live.close());
     const runtimeDir = await openRuntimeDirectory(options.runtimeDir);
@@ -273,6 +280,7 @@ export class Codecell implements AsyncDisposable {
 
   async #close(): Promise<void> {
     this.#slots[Symbol.dispose]();
+    await this.#live.stopPreparing(); // sessions that wait for packages would hold everything up
     await using cleanup = this.#cleanup;
     cleanup.defer(() => this.#pool[Symbol.asyncDispose]());
     await this.#registry.closeAll({ save: this.policy.session.persist });

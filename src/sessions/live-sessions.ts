@@ -266,6 +266,11 @@ export class LiveSessions implements AsyncDisposable {
     return openWorkspaceFiles(await realpath(join(own.root, own.name)), { deny: denyNothing });
   }
 
+  /** Stops downloads and builds of packages, and returns when the cells of builds are gone: they are in these runners too. */
+  async stopPreparing(): Promise<void> {
+    await this.#packages?.[Symbol.asyncDispose]();
+  }
+
   /** Closes every session and the runners; the same as disposing, for code without `await using`. */
   close(): Promise<void> {
     return this[Symbol.asyncDispose]();
@@ -280,8 +285,7 @@ export class LiveSessions implements AsyncDisposable {
     await using cleanup = new Cleanup();
     for (const runner of this.#runners) cleanup.defer(() => runner[Symbol.asyncDispose]());
     cleanup.defer(() => this.#egress[Symbol.asyncDispose]());
-    this.#packages?.[Symbol.dispose]();
-    await Promise.all([...this.#sessions].map((session) => session[Symbol.asyncDispose]()));
+    await Promise.all([this.stopPreparing(), ...[...this.#sessions].map((session) => session[Symbol.asyncDispose]())]);
   }
 }
 

@@ -11,13 +11,14 @@ import type { CodecellOptions } from "./codecell-options.ts";
 import { guardAudit, guardCompiledCode, guardPackages, guardWarmSockets } from "./guard-audit.ts";
 import { LiveSessions } from "./live-sessions.ts";
 import { openAudit } from "./open-audit.ts";
+import type { OpenBuildCell } from "./packages/build-cell.ts";
 import { packagesDirectory, SessionPackages } from "./packages/session-packages.ts";
 import { auditKind, hostRules } from "./rules/host-rules.ts";
 
 /** What `Codecell.open` opens before it looks at any disk: the policy with its guards, the audit and the runner. */
 export async function openLive(
   options: CodecellOptions,
-  { logger, stateDir }: { logger: Logger; stateDir: string },
+  { logger, stateDir, openBuildCell }: { logger: Logger; stateDir: string; openBuildCell: OpenBuildCell },
 ): Promise<{ live: LiveSessions; audit: Audit }> {
   await using cleanup = new Cleanup();
   for (const runner of options.runners ?? []) cleanup.defer(() => runner[Symbol.asyncDispose]());
@@ -33,7 +34,7 @@ export async function openLive(
   cleanup.move(); // from here on the runners are disposed by who opens them
   const live = await LiveSessions.open({
     ...{ policy, runners, logger, audit: kind === "none" ? silentAudit : audit },
-    packages: new SessionPackages(policy.kernel.packages, packagesDirectory(stateDir), options.packages),
+    packages: new SessionPackages(policy.kernel.packages, packagesDirectory(stateDir), options.packages, openBuildCell),
     ...(options.egress ? { egress: options.egress } : {}),
     hostRules: ({ takesWorkspace }) =>
       hostRules(policy, { audit: kind, keepsFiles: takesWorkspace, hostCalls: options.hostCalls }),

@@ -24,6 +24,33 @@ export function topLevelKeys(text: string): Map<string, TomlValue> {
   return keys;
 }
 
+/**
+ * The keys of one table, which may be anywhere in the file. Undefined: there is no such table. A file that needs more of TOML
+ * than this reads, such as a table in one line, is an error and never a guess.
+ */
+export function tableKeys(text: string, table: string): Map<string, TomlValue> | undefined {
+  const reader = new TomlReader(text);
+  let keys: Map<string, TomlValue> | undefined;
+  for (let header: string | undefined = ""; header !== undefined; header = reader.header()) {
+    if (header === table) {
+      if (keys) throw new TomlError(`[${table}] is there twice`);
+      keys = new Map();
+    }
+    for (let key = reader.key(); key !== undefined; key = reader.key()) {
+      const path = header === "" ? key : `${header}.${key}`;
+      if (path === table) throw new TomlError(`${table} is not written as [${table}]`);
+      const value = reader.value(0);
+      reader.endOfLine();
+      if (!path.startsWith(`${table}.`)) continue;
+      keys ??= new Map();
+      const name = path.slice(table.length + 1);
+      if (keys.has(name)) throw new TomlError(`${JSON.stringify(name)} is there twice`);
+      keys.set(name, value);
+    }
+  }
+  return keys;
+}
+
 class TomlReader {
   readonly #text: string;
   #at = 0;
@@ -36,6 +63,25 @@ class TomlReader {
   key(): string | undefined {
     this.#skip(true);
     if (this.#at >= this.#text.length || this.#text[this.#at] === "[") return undefined;
+    const name = this.#name();
+    this.#match(/=/y, "=");
+    this.#skip(false);
+    return name;
+  }
+
+  /** The next table's name, or undefined at the end. One of an array of tables is in brackets. */
+  header(): string | undefined {
+    this.#skip(true);
+    if (this.#at >= this.#text.length) return undefined;
+    const isArray = this.#match(/\[\[?/y, "[") === "[[";
+    const name = this.#name();
+    this.#match(isArray ? /\]\]/y : /\]/y, "]");
+    this.endOfLine();
+    return isArray ? `[${name}]` : name;
+  }
+
+  /** A key, with its parts joined. */
+  #name(): string {
     const parts: string[] = [];
     for (;;) {
       this.#skip(false);
@@ -45,8 +91,6 @@ class TomlReader {
       if (this.#text[this.#at] !== ".") break;
       this.#at++;
     }
-    this.#match(/=/y, "=");
-    this.#skip(false);
     return parts.join(".");
   }
 

@@ -2,12 +2,22 @@ import type { IndexFile } from "../index/index-file.ts";
 import type { PackagePage } from "../index/package-page.ts";
 import type { WheelName } from "../wheels/wheel-name.ts";
 
-/** A wheel that the rules and the target allow. */
-export interface Candidate {
+/** A file that the rules and the target allow: a wheel, or a source distribution that may be built. */
+export type Candidate = WheelCandidate | SdistCandidate;
+
+export interface WheelCandidate extends CandidateFile {
+  readonly kind: "wheel";
+  readonly wheel: WheelName;
+}
+
+export interface SdistCandidate extends CandidateFile {
+  readonly kind: "sdist";
+}
+
+interface CandidateFile {
   /** normalised */
   readonly name: string;
   readonly version: string;
-  readonly wheel: WheelName;
   readonly file: IndexFile;
   readonly page: PackagePage;
   /** hashes, one of which the file must have; never empty */

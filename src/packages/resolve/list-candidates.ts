@@ -7,6 +7,7 @@ import { compareVersions, explainVersion, parseRange, rangeContains } from "../r
 import type { ResolveRules } from "../resolve-rules.ts";
 import { parseWheelName, type WheelName } from "../wheels/wheel-name.ts";
 import { type SupportedTags, tagRank } from "../wheels/wheel-tags.ts";
+import { nameRule } from "./allowed-names.ts";
 import type { Candidate, CandidateList } from "./candidate.ts";
 
 /** What decides whether a file is taken. */
@@ -36,7 +37,9 @@ export function listCandidates(name: string, page: PackagePage, rules: Candidate
     const wheel = parseWheelName(file.name);
     if (!wheel) {
       const version = sdistVersion(file.name, name);
-      if (version !== undefined) leave(version, { why: onlySource, stage: 0 });
+      const why = version === undefined ? undefined : (sourceVerdict(name, file, rules) ?? judge(file, rules));
+      if (version !== undefined && why) leave(version, why);
+      else if (version !== undefined) keepBest(best, sdistOf(file, { name, version }, page, rules), sourceRank);
       continue;
     }
     if (wheel.name !== name) continue;
@@ -57,7 +60,20 @@ export function listCandidates(name: string, page: PackagePage, rules: Candidate
 }
 
 const onlySource =
-  "there is only a source distribution, which would have to run code to be built: build a wheel of it elsewhere";
+  "there is only a source distribution, which would have to run code to be built, and kernel.packages.sdists does not name it";
+
+/** A wheel that fits is always better. */
+const sourceRank = Number.POSITIVE_INFINITY;
+
+/** Why a source distribution may not be built; undefined: it may. */
+function sourceVerdict(name: string, file: IndexFile, { rules }: CandidateRules): Verdict | undefined {
+  if (nameRule(name, { allow: rules.sdists, deny: [] }) !== "allowed") return { why: onlySource, stage: 0 };
+  if (!file.name.endsWith(".tar.gz"))
+    return { why: "its source distribution is not a .tar.gz, the only format that is built", stage: 0 };
+  if (rules.hashes)
+    return { why: "building it needs packages without hashes, and kernel.packages.hashes requires them", stage: 1 };
+  return undefined;
+}
 
 function wrongTags({ python, platform }: PackageTarget): Verdict {
   return { why: `no wheel for Python ${python} on ${platform}`, stage: 1 };
@@ -91,10 +107,28 @@ export function wrongPython(range: string): string {
 }
 
 function candidateOf(file: IndexFile, wheel: WheelName, page: PackagePage, { hashes }: CandidateRules): Candidate {
+  const { name, version } = wheel;
+  return { kind: "wheel", wheel, ...commonOf({ name, version, file, page }, hashes) };
+}
+
+function sdistOf(
+  file: IndexFile,
+  { name, version }: { readonly name: string; readonly version: string },
+  page: PackagePage,
+  { hashes }: CandidateRules,
+): Candidate {
+  return { kind: "sdist", ...commonOf({ name, version, file, page }, hashes) };
+}
+
+function commonOf<Facts extends { readonly version: string; readonly file: IndexFile }>(
+  facts: Facts,
+  hashes: ReadonlySet<string> | undefined,
+) {
+  const { file, version } = facts;
   return {
-    ...{ name: wheel.name, version: wheel.version, wheel, file, page },
+    ...facts,
     sha256: file.sha256 === undefined ? [...(hashes ?? [])] : [file.sha256],
-    isPrerelease: explainVersion(wheel.version)?.is_prerelease === true,
+    isPrerelease: explainVersion(version)?.is_prerelease === true,
   };
 }
 
@@ -102,8 +136,12 @@ function candidateOf(file: IndexFile, wheel: WheelName, page: PackagePage, { has
 function keepBest(best: Map<string, { candidate: Candidate; rank: number }>, candidate: Candidate, rank: number): void {
   const other = best.get(candidate.version);
   const isBetter =
-    !other || rank < other.rank || (rank === other.rank && candidate.wheel.build > other.candidate.wheel.build);
+    !other || rank < other.rank || (rank === other.rank && buildOf(candidate) > buildOf(other.candidate));
   if (isBetter) best.set(candidate.version, { candidate, rank });
+}
+
+function buildOf(candidate: Candidate): number {
+  return candidate.kind === "wheel" ? candidate.wheel.build : 0;
 }
 
 function sdistVersion(file: string, name: string): string | undefined {

@@ -7,12 +7,15 @@ import { findPackagePage } from "../index/package-page.ts";
 import { packageError } from "../package-error.ts";
 import type { PackageLimits } from "../package-limits.ts";
 import type { PackageProgress } from "../package-progress.ts";
+import type { SdistBuilds } from "../sdists/sdist-builds.ts";
+import { refusedSdist } from "../sdists/sdist-error.ts";
+import { isStatic } from "../sdists/static-metadata.ts";
 import type { PackageStore } from "../store/package-store.ts";
 import { type WheelStore, wheelPath } from "../store/wheel-store.ts";
 import { WheelArchive } from "../wheels/wheel-archive.ts";
 import { metadataText, wheelInfo } from "../wheels/wheel-info.ts";
 import { mostMetadataBytes, parseMetadata, type WheelMetadata } from "../wheels/wheel-metadata.ts";
-import type { Candidate, CandidateList } from "./candidate.ts";
+import type { Candidate, CandidateList, SdistCandidate, WheelCandidate } from "./candidate.ts";
 import { type CandidateRules, listCandidates } from "./list-candidates.ts";
 
 /** What the resolver asks. Answers are remembered, so that asking again costs nothing. */
@@ -63,6 +66,7 @@ export class IndexSource implements PackageSource {
   }
 
   async #readMetadata(candidate: Candidate): Promise<WheelMetadata> {
+    if (candidate.kind === "sdist") return this.#ofSource(candidate);
     const { wheel, file } = candidate;
     const text = await this.#permits.run(
       async () => (await this.#offered(candidate)) ?? (await this.#packed(candidate)),
@@ -70,8 +74,24 @@ export class IndexSource implements PackageSource {
     return parseMetadata(text, wheel, file.name);
   }
 
+  /** What the source distribution promises for all its wheels; without a promise, what its wheel says. */
+  async #ofSource(candidate: SdistCandidate): Promise<WheelMetadata> {
+    const { sdists, store, limits } = this.#options;
+    if (!sdists) throw new Error("nobody builds source distributions here");
+    const label = candidate.file.name;
+    const { pkgInfo } = await sdists.contents(candidate);
+    if (pkgInfo !== undefined && isStatic(pkgInfo)) return parseMetadata(pkgInfo, candidate, label, refusedSdist);
+    const { sha256, fileName } = await sdists.wheel(candidate);
+    using archive = await WheelArchive.open(wheelPath(store, sha256), fileName, limits);
+    return parseMetadata(
+      await metadataText(archive, await wheelInfo(archive, candidate, label), label),
+      candidate,
+      label,
+    );
+  }
+
   /** PEP 658: a small file beside the wheel, so that a version that is not taken is not downloaded. */
-  async #offered({ file, page }: Candidate): Promise<string | undefined> {
+  async #offered({ file, page }: WheelCandidate): Promise<string | undefined> {
     if (file.metadataSha256 === undefined) return undefined;
     const { requests, limits } = this.#options;
     const url = new URL(file.url);
@@ -95,7 +115,7 @@ export class IndexSource implements PackageSource {
     );
   }
 
-  async #packed(candidate: Candidate): Promise<string> {
+  async #packed(candidate: WheelCandidate): Promise<string> {
     const { store, wheels, limits } = this.#options;
     const label = candidate.file.name;
     const path = wheelPath(store, await wheels.get(candidate));
@@ -109,6 +129,8 @@ export interface IndexSourceOptions {
   readonly requests: IndexRequests;
   readonly store: PackageStore;
   readonly wheels: WheelStore;
+  /** builds what the rules allow; absent: they allow nothing */
+  readonly sdists?: SdistBuilds | undefined;
   readonly limits: PackageLimits;
   readonly rules: Omit<CandidateRules, "hashes">;
   /** by normalised name */

@@ -45,7 +45,8 @@ function hintFor(reasons: readonly Reason[], asked: readonly Constraint[]): stri
   const isAbout = (text: string) => reasons.some(({ why }) => why.includes(text));
   if (new Set(asked.map(({ by }) => by)).size > 1) return "relax one of these requirements";
   if (isAbout("minAge")) return "ask for an older version, or lower kernel.packages.minAge";
-  if (isAbout("source distribution")) return "ask for a version that has a wheel";
+  if (isAbout("source distribution"))
+    return "ask for a version that has a wheel, or have the policy name it in kernel.packages.sdists";
   if (isAbout("no wheel for")) return "ask for another version, or run it with a Python that it supports";
   return "ask for another version";
 }

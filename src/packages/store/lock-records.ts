@@ -28,7 +28,9 @@ export interface LockQuestion {
 export function lockName({ requests, target, rules, indexes, installed }: LockQuestion): string {
   const wanted = requests.map(({ requirement, hashes }) => [requirement, ...[...hashes].sort()].join(" ")).sort();
   const { python, fullPython, implementation, platform, glibc, musl } = target;
-  const lists = [rules.allow, rules.deny].map((list) => [...list].sort());
+  const lists = [rules.allow, rules.deny, ...(rules.sdists.length > 0 ? [rules.sdists] : [])].map((list) =>
+    [...list].sort(),
+  );
   const parts = [
     ...["lock 1", [...new Set(wanted)], indexes, lists, rules.hashes, rules.minAgeMs],
     ...[python, fullPython ?? null, implementation, platform, glibc ?? null, musl ?? null],

@@ -13,7 +13,16 @@ export function wheelPath({ wheels }: PackageStore, sha256: string): string {
   return join(wheels, `${sha256}.whl`);
 }
 
-/** Downloads wheels into the store, each once. A file that has none of the expected hashes is deleted. */
+/** The archive of a source distribution in the store, beside the wheels. */
+export function sdistPath({ wheels }: PackageStore, sha256: string): string {
+  return join(wheels, `${sha256}.tar.gz`);
+}
+
+function pathOf(store: PackageStore, { kind }: Candidate, sha256: string): string {
+  return kind === "sdist" ? sdistPath(store, sha256) : wheelPath(store, sha256);
+}
+
+/** Downloads wheels and source distributions into the store, each once. A file that has none of the expected hashes is deleted. */
 export class WheelStore {
   readonly #store: PackageStore;
   readonly #options: WheelStoreOptions;
@@ -24,7 +33,7 @@ export class WheelStore {
     this.#options = options;
   }
 
-  /** The sha256 of the candidate's wheel, which is then in the store. */
+  /** The sha256 of the candidate's file, which is then in the store. */
   get(candidate: Candidate): Promise<string> {
     const id = candidate.file.url.href;
     const found = this.#found.get(id) ?? this.#find(candidate);
@@ -34,7 +43,7 @@ export class WheelStore {
 
   async #find(candidate: Candidate): Promise<string> {
     for (const sha256 of candidate.sha256) {
-      const isThere = await access(wheelPath(this.#store, sha256)).then(
+      const isThere = await access(pathOf(this.#store, candidate, sha256)).then(
         () => true,
         () => false,
       );
@@ -53,7 +62,10 @@ export class WheelStore {
       const sha256 = await requests.get(
         {
           ...{ index: page.index, url: file.url, accept: "*/*", origins: { scope: page.scope } },
-          ...{ maxBytes: limits.wheelBytes, timeoutMs: limits.wheelMs },
+          ...{
+            maxBytes: candidate.kind === "sdist" ? limits.sdistBytes : limits.wheelBytes,
+            timeoutMs: limits.wheelMs,
+          },
         },
         async ({ body, totalBytes }) => {
           const total = totalBytes === undefined ? {} : { totalBytes };
@@ -73,7 +85,7 @@ export class WheelStore {
       if (sha256 === undefined)
         throw packageError("index", `${page.index.shown} lists ${file.name}, but does not have it`);
       if (!candidate.sha256.includes(sha256)) throw wrongHash(candidate, sha256);
-      await rename(draft, wheelPath(this.#store, sha256));
+      await rename(draft, pathOf(this.#store, candidate, sha256));
       return sha256;
     } finally {
       await rm(draft, { force: true });

@@ -11,7 +11,11 @@ export interface WheelInfo {
 }
 
 /** Finds the one `*.dist-info` directory, which must be that of the package in the file's name. */
-export async function wheelInfo(archive: WheelArchive, wheel: WheelName, label: string): Promise<WheelInfo> {
+export async function wheelInfo(
+  archive: WheelArchive,
+  wheel: Pick<WheelName, "name" | "version">,
+  label: string,
+): Promise<WheelInfo> {
   const directories = new Set<string>();
   for (const path of archive.entries.keys()) {
     const [top = ""] = path.split("/", 1);

@@ -18,14 +18,19 @@ export const mostMetadataBytes = 8 * 1024 ** 2;
 const mostRequirements = 5_000;
 
 /** Reads the headers of METADATA. The attack: a file whose name promises another package or version than it contains. */
-export function parseMetadata(text: string, wheel: WheelName, label: string): WheelMetadata {
+export function parseMetadata(
+  text: string,
+  wheel: Pick<WheelName, "name" | "version">,
+  label: string,
+  refuse: (label: string, why: string) => CodecellError = refused,
+): WheelMetadata {
   const fields = headersOf(text);
   const [name = "", version = ""] = [fields.get("name")?.[0], fields.get("version")?.[0]];
   if (!isPackageName(name) || normalName(name) !== wheel.name || !explainVersion(version))
-    throw refused(label, "its METADATA names another package");
-  if (compareVersions(version, wheel.version) !== 0) throw refused(label, "its METADATA names another version");
+    throw refuse(label, "its METADATA names another package");
+  if (compareVersions(version, wheel.version) !== 0) throw refuse(label, "its METADATA names another version");
   const requires = fields.get("requires-dist") ?? [];
-  if (requires.length > mostRequirements) throw refused(label, `it has more than ${mostRequirements} requirements`);
+  if (requires.length > mostRequirements) throw refuse(label, `it has more than ${mostRequirements} requirements`);
   const requiresPython = fields.get("requires-python")?.[0];
   try {
     const parsed = requires.map((requirement) => parseRequirement(requirement, "its METADATA"));
@@ -37,7 +42,7 @@ export function parseMetadata(text: string, wheel: WheelName, label: string): Wh
 }
 
 /** The headers of an e-mail, up to the first empty line; a line that starts with a space continues the one before. */
-function headersOf(text: string): Map<string, string[]> {
+export function headersOf(text: string): Map<string, string[]> {
   const fields = new Map<string, string[]>();
   let current: string[] | undefined;
   for (const line of text.split(/\r?\n/)) {

@@ -34,7 +34,8 @@ function narrows(to: Rules, from: Rules): boolean {
     from.deny.every((glob) => to.deny.some((wide) => starCovers(wide, glob))) &&
     onlyOn.narrows(to.hashes, from.hashes) &&
     atLeast.narrows(to.minAgeMs, from.minAgeMs) &&
-    onlyOff.narrows(to.inside, from.inside)
+    onlyOff.narrows(to.inside, from.inside) &&
+    to.sdists.every((glob) => from.sdists.some((wide) => starCovers(wide, glob)))
   );
 }
 
@@ -48,6 +49,7 @@ function common(rules: Rules, other: Rules): Rules {
     hashes: rules.hashes || other.hashes,
     minAgeMs: Math.max(rules.minAgeMs, other.minAgeMs),
     inside: rules.inside && other.inside,
+    sdists: commonGlobs(rules.sdists, other.sdists, starCovers),
   };
 }
 
@@ -62,6 +64,7 @@ function joined(own: Rules, ceiling: Part): Rules {
     hashes: own.hashes && limit.hashes,
     minAgeMs: Math.min(own.minAgeMs, limit.minAgeMs),
     inside: own.inside || limit.inside,
+    sdists: [...own.sdists, ...limit.sdists],
   };
 }
 

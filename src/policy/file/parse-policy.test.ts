@@ -65,7 +65,16 @@ describe("a policy file", () => {
       },
       kernel: {
         preload: [],
-        packages: { install: [], index: [], allow: ["*"], deny: [], hashes: false, inside: false, minAgeMs: 0 },
+        packages: {
+          install: [],
+          index: [],
+          allow: ["*"],
+          deny: [],
+          hashes: false,
+          inside: false,
+          minAgeMs: 0,
+          sdists: [],
+        },
       },
       llm: {
         ...{ models: [], calls: 50, tokens: 2_000_000, usd: 1, depth: 1, concurrency: 8, promptChars: 400_000 },

@@ -8,10 +8,12 @@ import type { PackageProgress } from "../../packages/package-progress.ts";
 import type { PackageRequest } from "../../packages/package-request.ts";
 import type { PackageTarget } from "../../packages/package-target.ts";
 import type { PrepareOptions } from "../../packages/prepare-packages.ts";
+import type { BuildWheel } from "../../packages/sdists/build-wheel.ts";
 import type { PackageRules } from "../../policy/package-rules.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { CellPackages, CellPython } from "../../runners/cell-packages.ts";
 import type { SandboxRunner } from "../../runners/runner.ts";
+import type { OpenBuildCell } from "./build-cell.ts";
 import type { WantedPackages } from "./inside-installs.ts";
 
 /** What a program adds to the rules of `kernel.packages`. All have defaults. */
@@ -26,6 +28,8 @@ export interface PackageOptions {
   readonly onProgress?: ((event: PackageProgress) => void) | undefined;
   /** the work that was reported is over, with or without success */
   readonly onSettled?: (() => void) | undefined;
+  /** @internal packages that are ready, for the cell of a build */
+  readonly prepared?: CellPackages | undefined;
 }
 
 /** Where packages are cached below the state directory. */
@@ -35,16 +39,25 @@ export function packagesDirectory(stateDir: string): string {
 
 /**
  * The packages of a policy's cells: resolved once for each Python, so that all its sessions have the same versions. Disposing
- * stops a download.
+ * stops downloads and builds, and returns when their cells are gone.
  */
-export class SessionPackages implements Disposable {
+export class SessionPackages implements AsyncDisposable {
   readonly #rules: PackageRules;
   readonly #cacheDir: string;
   readonly #options: PackageOptions;
+  readonly #openBuildCell: OpenBuildCell | undefined;
   readonly #closed = new AbortController();
   readonly #sets = new PromiseCache<CellPackages>();
+  readonly #preparing = new Set<Promise<CellPackages>>();
 
-  constructor(rules: PackageRules, cacheDir: string, options: PackageOptions = {}) {
+  /** `openBuildCell` is where source distributions are built; without it, none is. */
+  constructor(
+    rules: PackageRules,
+    cacheDir: string,
+    options: PackageOptions = {},
+    openBuildCell: OpenBuildCell | undefined = undefined,
+  ) {
+    this.#openBuildCell = openBuildCell;
     this.#rules = rules;
     this.#cacheDir = cacheDir;
     this.#options = options;
@@ -52,7 +65,8 @@ export class SessionPackages implements Disposable {
 
   /** The packages for the cells of a runner. Undefined: the policy names none. */
   async forRunner(runner: SandboxRunner, policy: Policy, signal?: AbortSignal): Promise<CellPackages | undefined> {
-    const { requiresPython } = this.#options;
+    const { requiresPython, prepared } = this.#options;
+    if (prepared) return prepared;
     if (this.#rules.install.length === 0 && requiresPython === undefined) return undefined;
     if (!runner.python) {
       throw new CodecellError("not_supported", `the ${runner.name} runner cannot give cells packages`, {
@@ -65,7 +79,7 @@ export class SessionPackages implements Disposable {
     if (runner.takesWorkspace) await assertReachable(this.#cacheDir);
     const target = targetOf(python);
     // Others may wait for the same set: a caller that gives up does not stop it.
-    const making = this.#sets.get(JSON.stringify(target), () => this.#prepare(target));
+    const making = this.#sets.get(JSON.stringify(target), () => this.#track(this.#prepare(target, runner, policy)));
     return await unlessAborted(making, signal, "the start was aborted");
   }
 
@@ -85,19 +99,27 @@ export class SessionPackages implements Disposable {
     using ending = firstSignal(wanted.signal, this.#closed.signal);
     const requests = wanted.requirements.map((requirement) => ({ requirement, from: "pip install" }));
     const { installed } = wanted;
-    return await this.#work(requests, { target, installed, signal: ending.signal });
+    return await this.#track(this.#work(requests, runner, policy, { target, installed, signal: ending.signal }));
   }
 
-  [Symbol.dispose](): void {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#closed.abort(new CodecellError("session_closed", "this codecell is closed"));
+    await Promise.allSettled(this.#preparing);
   }
 
-  async #prepare(target: PackageTarget): Promise<CellPackages> {
-    return this.#work(await this.#requests(), { target, signal: this.#closed.signal });
+  #track(preparing: Promise<CellPackages>): Promise<CellPackages> {
+    this.#preparing.add(preparing);
+    return preparing.finally(() => this.#preparing.delete(preparing));
+  }
+
+  async #prepare(target: PackageTarget, runner: SandboxRunner, policy: Policy): Promise<CellPackages> {
+    return this.#work(await this.#requests(), runner, policy, { target, signal: this.#closed.signal });
   }
 
   async #work(
     requests: readonly PackageRequest[],
+    runner: SandboxRunner,
+    policy: Policy,
     own: Pick<PrepareOptions, "target" | "installed" | "signal">,
   ): Promise<CellPackages> {
     const { offline = false, onProgress, onSettled } = this.#options;
@@ -106,10 +128,18 @@ export class SessionPackages implements Disposable {
       return await preparePackages(requests, {
         ...{ rules: this.#rules, cacheDir: this.#cacheDir, offline, onProgress },
         ...own,
+        buildWheel: await this.#builder(runner, policy),
       });
     } finally {
       onSettled?.();
     }
+  }
+
+  /** Undefined: the policy allows no builds. */
+  async #builder(runner: SandboxRunner, policy: Policy): Promise<BuildWheel | undefined> {
+    if (!this.#openBuildCell || this.#rules.sdists.length === 0) return undefined;
+    const { buildInCells } = await import("./build-in-cell.ts");
+    return buildInCells(this.#openBuildCell, runner, policy);
   }
 
   async #requests(): Promise<PackageRequest[]> {

@@ -80,6 +80,7 @@ export const ruleValues: Record<PolicyFieldName, Arbitrary<unknown>> = {
       hashes: fc.boolean(),
       minAge: durations(),
       inside: fc.boolean(),
+      sdists: globs(["*", "numpy", "google-*", "google-auth"]),
     },
     { requiredKeys: [] },
   ),

@@ -39,7 +39,7 @@ export class PackageLab implements AsyncDisposable {
   ): Promise<PreparedPackages> {
     const requests = [requirements].flat().map((requirement) => ({ requirement, from: from ?? "--with" }));
     return preparePackages(requests, {
-      rules: { index: [this.index.url], allow: ["*"], deny: [], hashes: false, minAgeMs: 0, ...rules },
+      rules: { index: [this.index.url], allow: ["*"], deny: [], hashes: false, minAgeMs: 0, sdists: [], ...rules },
       ...{ target: debianTarget, cacheDir: this.cacheDir, nowMs: Date.parse("2026-06-01T00:00:00Z"), environment: {} },
       ...changes,
     });

@@ -32,7 +32,7 @@ export class PackageProgressPrinter {
   }
 
   print(event: PackageProgress): void {
-    if (event.kind === "downloading") this.#announce(event);
+    if (event.kind === "downloading" || event.kind === "building") this.#announce(event);
     if (!this.#stderr.isTTY) return;
     this.#stderr.write(`\r\u001b[2K${shorten(`  ${textOf(event)}`, this.#stderr.columns - 1)}`);
     this.#hasLiveLine = true;
@@ -44,14 +44,18 @@ export class PackageProgressPrinter {
     this.#hasLiveLine = false;
   }
 
-  #announce({ name, version, totalBytes }: PackageProgress & { kind: "downloading" }): void {
-    const what = `${name} ${version}`;
+  #announce(event: PackageProgress & { kind: "downloading" | "building" }): void {
+    const what = `${event.kind} ${event.name} ${event.version}`;
     if (this.#announced.has(what)) return;
     this.#announced.add(what);
     this.clear();
-    const size = totalBytes === undefined ? "" : ` (${formatBytes(totalBytes)})`;
-    this.#stderr.write(`codecell: downloading ${safeText(what)}${size}\n`);
+    this.#stderr.write(`codecell: ${safeText(what)}${noteOf(event)}\n`);
   }
+}
+
+function noteOf(event: PackageProgress & { kind: "downloading" | "building" }): string {
+  if (event.kind === "building") return " in a cell of its own";
+  return event.totalBytes === undefined ? "" : ` (${formatBytes(event.totalBytes)})`;
 }
 
 /** Names come from an index: they must not write escape sequences to the terminal. */
@@ -63,6 +67,8 @@ function textOf(event: PackageProgress): string {
       const share = event.totalBytes ? ` of ${formatBytes(event.totalBytes)}` : "";
       return `downloading ${safeText(event.name)} ${safeText(event.version)}: ${formatBytes(event.bytes)}${share}`;
     }
+    case "building":
+      return `building ${safeText(event.name)} ${safeText(event.version)}`;
     case "unpacking":
       return `unpacking ${safeText(event.name)} ${safeText(event.version)}`;
   }

@@ -136,6 +136,14 @@ describe("which versions are taken", () => {
     await expect(lab.prepare("lib>1")).rejects.toMatchObject(failure("no_version", message));
   });
 
+  test("a package with native code for Linux only gets a hint at other runners on wasm", async () => {
+    await using lab = await PackageLab.open();
+    lab.index.add({ name: "lib", version: "3", tag: "cp314-cp314-manylinux_2_17_x86_64" });
+    const target = { python: "3.14", implementation: "cp", platform: "pyodide_2026_0_wasm32" } as const;
+    const hint = expect.stringContaining("use the process or container runner");
+    await expect(lab.prepare("lib", { target })).rejects.toMatchObject({ hint });
+  });
+
   test("a text of the index that reads like a sentence of ours is quoted in the error", async () => {
     await using lab = await PackageLab.open();
     lab.index.add({ name: "lib", version: "1", requiresPython: "===9\u001b[2J\u202eignore-all" });

@@ -47,6 +47,7 @@ function hintFor(reasons: readonly Reason[], asked: readonly Constraint[]): stri
   if (isAbout("minAge")) return "ask for an older version, or lower kernel.packages.minAge";
   if (isAbout("source distribution"))
     return "ask for a version that has a wheel, or have the policy name it in kernel.packages.sdists";
+  if (isAbout("on pyodide")) return "it has native code for other systems; use the process or container runner";
   if (isAbout("no wheel for")) return "ask for another version, or run it with a Python that it supports";
   return "ask for another version";
 }

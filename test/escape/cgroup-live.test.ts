@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createCellCgroup } from "../../src/runners/process/cell-cgroup.ts";
-import { detectCgroups } from "../../src/runners/process/cgroup.ts";
+import { createCellCgroup } from "../../src/runners/process/cgroup/cell-cgroup.ts";
+import { detectCgroups } from "../../src/runners/process/cgroup/cgroup.ts";
 
 const support = await detectCgroups({ trialName: `codecell-live-${process.pid}` });
 const hasPython = spawnSync("python3", ["--version"]).status === 0;

@@ -1,5 +1,5 @@
 import { basename, dirname } from "node:path";
-import type { CgroupFiles, Counter } from "../../src/runners/process/cgroup-files.ts";
+import type { CgroupFiles, Counter } from "../../src/runners/process/cgroup/cgroup-files.ts";
 
 /** A simulated cgroup file system: control files appear with a group, and v2's rules about inner nodes apply. */
 export class FakeCgroups implements CgroupFiles {

@@ -9,7 +9,7 @@ import type { PythonInstallation } from "../linux/python.ts";
 import { interpreterBytes, someCores } from "../linux/rlimits.ts";
 import { socketLimits } from "../linux/socket-limits.ts";
 import { insidePath } from "./bubblewrap.ts";
-import { cgroupHolds } from "./cgroup.ts";
+import { cgroupHolds } from "./cgroup/cgroup.ts";
 import type { ProcMasks } from "./proc-masks.ts";
 import type { ProcessFacts } from "./process-facts.ts";
 

@@ -8,7 +8,7 @@ import { CellUsers } from "../linux/cell-users.ts";
 import { claimHostDirectory, noteGroups, removeDeadHosts } from "../linux/dead-hosts.ts";
 import { findHostRoot, type HostRoot } from "../linux/host-root.ts";
 import { startJanitor } from "../linux/janitor.ts";
-import { type CgroupSupport, detectCgroups } from "./cgroup.ts";
+import { type CgroupSupport, detectCgroups } from "./cgroup/cgroup.ts";
 import { type ConstantFiles, makeConstantFiles, shareConstantFiles } from "./constant-files.ts";
 import type { BubblewrapProbe } from "./probe.ts";
 import { findProcMasks, type ProcMasks } from "./proc-masks.ts";

@@ -10,7 +10,7 @@ import { networkRules } from "../network-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
 import { onlyVariables, supervisedRules } from "../supervised-rules.ts";
 import { kernelProcesses, privateFilesBytes } from "./cell-config.ts";
-import { type CgroupController, cgroupHolds } from "./cgroup.ts";
+import { type CgroupController, cgroupHolds } from "./cgroup/cgroup.ts";
 import type { ProcessFacts } from "./process-facts.ts";
 
 interface PlanFacts extends ProcessFacts {

@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import type { CgroupSupport } from "./cgroup.ts";
+import type { CgroupSupport } from "./cgroup/cgroup.ts";
 
 /** Two ways to start a cell with the same supervisor: forked from a template, or with its own bubblewrap. */
 export type Layout = "template" | "direct";

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { CgroupSupport } from "./cgroup.ts";
+import type { CgroupSupport } from "./cgroup/cgroup.ts";
 import { rememberMs } from "./remembered-probe.ts";
 import { RememberedTrial } from "./remembered-trial.ts";
 

@@ -1,5 +1,5 @@
 import { ShortMemory } from "../../lib/files/short-memory.ts";
-import type { CgroupSupport } from "./cgroup.ts";
+import type { CgroupSupport } from "./cgroup/cgroup.ts";
 import { readText } from "./host-facts.ts";
 import { rememberMs } from "./remembered-probe.ts";
 

@@ -32,8 +32,8 @@ import type {
   SandboxRunner,
   StartOptions,
 } from "../runner.ts";
-import { type CellCgroup, createCellCgroup } from "./cell-cgroup.ts";
 import { groupLimits, kernelSetup } from "./cell-config.ts";
+import { type CellCgroup, createCellCgroup } from "./cgroup/cell-cgroup.ts";
 import { type DirectJail, startDirect } from "./direct.ts";
 import { type Host, type HostOptions, openHost, usersOf } from "./host.ts";
 import { takeListener } from "./listener-registry.ts";

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { CodecellError } from "../../lib/errors.ts";
-import { formatBytes } from "./format/format-bytes.ts";
 import { type Diagnosis, diagnosisJson, diagnosisText } from "./format/format-doctor.ts";
 import { explanationJson, explanationText, receiptText, shortReceiptText } from "./format/format-plan.ts";
 import { variablesText } from "./format/format-variables.ts";
-import { plainStyle, styleFor } from "./format/style.ts";
+import { formatBytes } from "./format/text/format-bytes.ts";
+import { plainStyle, styleFor } from "./format/text/style.ts";
 import { failureJson, failureText } from "./shell/report-failure.ts";
 
 const missingEngine = { available: false, reason: "no container engine answers", hint: "start Docker" } as const;

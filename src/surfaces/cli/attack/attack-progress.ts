@@ -1,5 +1,5 @@
 import type { AttackResult, AttackTier } from "../../../attacks/attack.ts";
-import { safeText } from "../format/safe-text.ts";
+import { safeText } from "../format/text/safe-text.ts";
 import type { Output } from "../shell/terminal.ts";
 
 /** Says on stderr what is going on: one line that changes on a terminal, a line per tier elsewhere. Harm is said at once. */

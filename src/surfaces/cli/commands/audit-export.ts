@@ -3,7 +3,7 @@ import { CodecellError } from "../../../lib/errors.ts";
 import { auditDirectory, csvHeader, csvLine, readAudit } from "../../../service/audit/audit-files.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { entryJson } from "../format/format-audit.ts";
-import { jsonText } from "../format/json-text.ts";
+import { jsonText } from "../format/text/json-text.ts";
 import { auditFilter, filterOptions } from "../sessions/audit-options.ts";
 import { writeToFile, writeToOutput } from "../sessions/write-artifact.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";

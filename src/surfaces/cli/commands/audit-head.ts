@@ -1,6 +1,6 @@
 import { auditDirectory, listChains, readHead } from "../../../service/audit/audit-files.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { jsonText } from "../format/json-text.ts";
+import { jsonText } from "../format/text/json-text.ts";
 import { headWord } from "../sessions/audit-heads.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { stateDirOf, stateOptions } from "../shell/state-dir.ts";

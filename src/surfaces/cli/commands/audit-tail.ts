@@ -7,8 +7,8 @@ import {
 } from "../../../service/audit/audit-files.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { entryJson, entryLine } from "../format/format-audit.ts";
-import { jsonText } from "../format/json-text.ts";
-import { styleFor } from "../format/style.ts";
+import { jsonText } from "../format/text/json-text.ts";
+import { styleFor } from "../format/text/style.ts";
 import { auditFilter, filterOptions } from "../sessions/audit-options.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { Interruption } from "../shell/interruption.ts";

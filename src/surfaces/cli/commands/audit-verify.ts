@@ -2,8 +2,8 @@ import { auditDirectory, verifyAudit } from "../../../service/audit/audit-files.
 import { reportJson } from "../../../service/audit/report-json.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { reportText } from "../format/format-audit.ts";
-import { jsonText } from "../format/json-text.ts";
-import { styleFor } from "../format/style.ts";
+import { jsonText } from "../format/text/json-text.ts";
+import { styleFor } from "../format/text/style.ts";
 import { readHeads } from "../sessions/audit-heads.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { Interruption } from "../shell/interruption.ts";

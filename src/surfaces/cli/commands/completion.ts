@@ -49,7 +49,7 @@ async function completeForShell(
     () => undefined,
   );
   const { kind, candidates } = found ?? { kind: "words", candidates: [] };
-  if (isJson) terminal.stdout.write((await import("../format/json-text.ts")).jsonText({ kind, candidates }));
+  if (isJson) terminal.stdout.write((await import("../format/text/json-text.ts")).jsonText({ kind, candidates }));
   else
     terminal.stdout.write([kind, ...candidates.map(({ value, description }) => `${value}\t${description}`)].join("\n"));
   if (!isJson) terminal.stdout.write("\n");

@@ -7,11 +7,11 @@ import {
   imageEngine,
 } from "../../../sessions/container-images.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { formatAge } from "../format/format-age.ts";
-import { formatBytes } from "../format/format-bytes.ts";
 import { imageJson } from "../format/format-images.ts";
 import { ImageProgressPrinter } from "../format/image-progress-printer.ts";
-import { jsonText } from "../format/json-text.ts";
+import { formatAge } from "../format/text/format-age.ts";
+import { formatBytes } from "../format/text/format-bytes.ts";
+import { jsonText } from "../format/text/json-text.ts";
 import { engineKind, imageOptions, oneOf } from "../sessions/image-options.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { Interruption } from "../shell/interruption.ts";

@@ -1,7 +1,7 @@
 import { defaultImage, imageEngine, listImages } from "../../../sessions/container-images.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { imageJson, imagesText } from "../format/format-images.ts";
-import { jsonText } from "../format/json-text.ts";
+import { jsonText } from "../format/text/json-text.ts";
 import { engineKind, imageOptions } from "../sessions/image-options.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 

@@ -1,10 +1,10 @@
 import { checkImageName, defaultImage, findImage, imageEngine } from "../../../sessions/container-images.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { formatAge } from "../format/format-age.ts";
-import { formatBytes } from "../format/format-bytes.ts";
 import { imageJson } from "../format/format-images.ts";
-import { jsonText } from "../format/json-text.ts";
-import { safeText } from "../format/safe-text.ts";
+import { formatAge } from "../format/text/format-age.ts";
+import { formatBytes } from "../format/text/format-bytes.ts";
+import { jsonText } from "../format/text/json-text.ts";
+import { safeText } from "../format/text/safe-text.ts";
 import { engineKind, imageOptions } from "../sessions/image-options.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 

@@ -1,11 +1,11 @@
 import { type CachedSet, listPackageSets } from "../../../packages/store/package-sets.ts";
 import { packagesDirectory } from "../../../sessions/packages/session-packages.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { formatAge } from "../format/format-age.ts";
-import { formatBytes } from "../format/format-bytes.ts";
-import { jsonText } from "../format/json-text.ts";
-import { safeText } from "../format/safe-text.ts";
-import { tableLines } from "../format/table.ts";
+import { formatAge } from "../format/text/format-age.ts";
+import { formatBytes } from "../format/text/format-bytes.ts";
+import { jsonText } from "../format/text/json-text.ts";
+import { safeText } from "../format/text/safe-text.ts";
+import { tableLines } from "../format/text/table.ts";
 import { setJson, setName } from "../packages/package-set-text.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { stateDirOf, stateOptions } from "../shell/state-dir.ts";

@@ -2,7 +2,7 @@ import { relative } from "node:path";
 import { loadPolicy } from "../../../policy/file/load-policy.ts";
 import { policyHash } from "../../../policy/hash.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { jsonText } from "../format/json-text.ts";
+import { jsonText } from "../format/text/json-text.ts";
 import { namedPolicyFile } from "../policy/policy-file.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 

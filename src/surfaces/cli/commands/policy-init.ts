@@ -5,7 +5,7 @@ import { trustInitialPolicy } from "../../../policy/file/policy-trust.ts";
 import { type PresetName, presetNames } from "../../../policy/file/presets.ts";
 import { nearest } from "../../../policy/file/suggest.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { jsonText } from "../format/json-text.ts";
+import { jsonText } from "../format/text/json-text.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { stateDirOf } from "../shell/state-dir.ts";
 

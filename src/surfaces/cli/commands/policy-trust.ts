@@ -3,7 +3,7 @@ import { readPolicyText } from "../../../policy/file/load-policy.ts";
 import { parsePolicyText } from "../../../policy/file/parse-policy-text.ts";
 import { trustPolicy } from "../../../policy/file/policy-trust.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { jsonText } from "../format/json-text.ts";
+import { jsonText } from "../format/text/json-text.ts";
 import { namedPolicyFile } from "../policy/policy-file.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { stateDirOf, stateOptions } from "../shell/state-dir.ts";

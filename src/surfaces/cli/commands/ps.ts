@@ -4,8 +4,8 @@ import { askProcesses, type HoldingProcesses } from "../../../sessions/lifecycle
 import type { StoredSession } from "../../../sessions/storage/stored-sessions.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { processesJson, processesText, sessionIds } from "../format/format-processes.ts";
-import { jsonText } from "../format/json-text.ts";
-import { styleFor } from "../format/style.ts";
+import { jsonText } from "../format/text/json-text.ts";
+import { styleFor } from "../format/text/style.ts";
 import { openStored } from "../sessions/open-stored.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { Interruption } from "../shell/interruption.ts";

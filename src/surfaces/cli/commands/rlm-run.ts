@@ -12,9 +12,9 @@ import {
   signatureOf,
 } from "../../../service/rlm/rlm-runs.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { jsonText } from "../format/json-text.ts";
-import { safeText } from "../format/safe-text.ts";
-import { styleFor } from "../format/style.ts";
+import { jsonText } from "../format/text/json-text.ts";
+import { safeText } from "../format/text/safe-text.ts";
+import { styleFor } from "../format/text/style.ts";
 import { policyOptions } from "../policy/policy-options.ts";
 import { giveFiles, parseInputs } from "../rlm/rlm-inputs.ts";
 import { RlmLiveView } from "../rlm/rlm-live-view.ts";

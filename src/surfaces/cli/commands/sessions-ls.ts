@@ -1,8 +1,8 @@
 import { encodeStoredSession } from "../../../service/wire/session.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { sessionsText } from "../format/format-sessions.ts";
-import { jsonText } from "../format/json-text.ts";
-import { styleFor } from "../format/style.ts";
+import { jsonText } from "../format/text/json-text.ts";
+import { styleFor } from "../format/text/style.ts";
 import { openStored } from "../sessions/open-stored.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { Interruption } from "../shell/interruption.ts";

@@ -1,8 +1,8 @@
 import { encodeRestore } from "../../../service/wire/snapshot.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { restoreText } from "../format/format-snapshot.ts";
-import { jsonText } from "../format/json-text.ts";
-import { styleFor } from "../format/style.ts";
+import { jsonText } from "../format/text/json-text.ts";
+import { styleFor } from "../format/text/style.ts";
 import { policyOptions } from "../policy/policy-options.ts";
 import { withSessions } from "../sessions/with-sessions.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { CodecellError } from "../../../lib/errors.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { notesText } from "../format/notes-text.ts";
+import { notesText } from "../format/text/notes-text.ts";
 import { claudeCode } from "../setup/claude-code.ts";
 import { ownCommand } from "../setup/own-command.ts";
 import { serverEntry, toolsArguments } from "../setup/server-entry.ts";

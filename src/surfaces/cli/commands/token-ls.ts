@@ -1,8 +1,8 @@
 import { TokenStore } from "../../../service/tenants/token-store.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { tokenFacts, tokensText } from "../format/format-tokens.ts";
-import { jsonText } from "../format/json-text.ts";
-import { styleFor } from "../format/style.ts";
+import { jsonText } from "../format/text/json-text.ts";
+import { styleFor } from "../format/text/style.ts";
 import { tokenFileOf } from "../serve/serve-tokens.ts";
 import { tokenOptions } from "../sessions/token-options.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";

@@ -1,6 +1,6 @@
 import { TokenStore } from "../../../service/tenants/token-store.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { jsonText } from "../format/json-text.ts";
+import { jsonText } from "../format/text/json-text.ts";
 import { tokenFileOf } from "../serve/serve-tokens.ts";
 import { tokenOptions } from "../sessions/token-options.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";

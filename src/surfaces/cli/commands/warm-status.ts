@@ -1,7 +1,7 @@
 import { warmDirectory } from "../../../lib/files/warm-directory.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { jsonText } from "../format/json-text.ts";
-import { tableLines } from "../format/table.ts";
+import { jsonText } from "../format/text/json-text.ts";
+import { tableLines } from "../format/text/table.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { askHolder, heldLocks, socketOf } from "../warm/ask-holder.ts";
 import type { HolderFacts } from "../warm/holder-settings.ts";

@@ -1,9 +1,9 @@
 import type { Attack, AttackResult, AttackVerdict } from "../../../attacks/attack.ts";
 import { countVerdicts, kindsOf, overallVerdict, type TierReport } from "../../../attacks/attack-report.ts";
-import { plural } from "./plural.ts";
-import { safeText } from "./safe-text.ts";
-import type { Style } from "./style.ts";
-import { tableLines, wrapText } from "./table.ts";
+import { plural } from "./text/plural.ts";
+import { safeText } from "./text/safe-text.ts";
+import type { Style } from "./text/style.ts";
+import { tableLines, wrapText } from "./text/table.ts";
 
 type AttackedTier = Extract<TierReport, { available: true }>;
 

@@ -1,9 +1,9 @@
 import { printable } from "../../../policy/file/problem.ts";
 import type { AuditEntry, AuditReport } from "../../../service/audit/audit-files.ts";
-import { formatBytes } from "./format-bytes.ts";
-import { plural } from "./plural.ts";
-import { safeText } from "./safe-text.ts";
-import type { Style } from "./style.ts";
+import { formatBytes } from "./text/format-bytes.ts";
+import { plural } from "./text/plural.ts";
+import { safeText } from "./text/safe-text.ts";
+import type { Style } from "./text/style.ts";
 
 const maxFactCharacters = 120;
 /** Fields that are left out of the one-line form. */

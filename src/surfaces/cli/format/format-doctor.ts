@@ -1,7 +1,7 @@
 import type { OuterSandbox } from "../../../sessions/outer-sandbox.ts";
 import type { Choice, InsideSandbox, ProbeAnswer } from "../sessions/session-types.ts";
-import type { Style } from "./style.ts";
-import { wrapText } from "./table.ts";
+import type { Style } from "./text/style.ts";
+import { wrapText } from "./text/table.ts";
 
 interface DiagnosedRunner {
   readonly name: string;

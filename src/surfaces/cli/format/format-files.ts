@@ -1,8 +1,8 @@
 import { printable } from "../../../policy/file/problem.ts";
 import type { FileList } from "../sessions/session-types.ts";
-import { formatBytes } from "./format-bytes.ts";
-import type { Style } from "./style.ts";
-import { tableLines } from "./table.ts";
+import { formatBytes } from "./text/format-bytes.ts";
+import type { Style } from "./text/style.ts";
+import { tableLines } from "./text/table.ts";
 
 /** The files of a workspace as a table. Programs choose the names, so they are escaped: none can forge a line. */
 export function filesTable(files: FileList["files"], style: Style, width: number): string {

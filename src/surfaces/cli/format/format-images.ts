@@ -1,9 +1,9 @@
 import { encodeTime } from "../../../service/wire/timestamp.ts";
 import type { FoundImage } from "../../../sessions/container-images.ts";
-import { formatAge } from "./format-age.ts";
-import { formatBytes } from "./format-bytes.ts";
-import { safeText } from "./safe-text.ts";
-import { tableLines } from "./table.ts";
+import { formatAge } from "./text/format-age.ts";
+import { formatBytes } from "./text/format-bytes.ts";
+import { safeText } from "./text/safe-text.ts";
+import { tableLines } from "./text/table.ts";
 
 export function imageJson({ name, id, tags, version, base, createdMs, bytes }: FoundImage) {
   return {

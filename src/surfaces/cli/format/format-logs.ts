@@ -2,9 +2,9 @@ import { printable } from "../../../policy/file/problem.ts";
 import { encodeTime } from "../../../service/wire/timestamp.ts";
 import type { LoggedRun } from "../logs/logged-run.ts";
 import { outputsJson, outputsText } from "../logs/outputs-text.ts";
-import { formatBytes } from "./format-bytes.ts";
-import { safeText } from "./safe-text.ts";
-import type { Style } from "./style.ts";
+import { formatBytes } from "./text/format-bytes.ts";
+import { safeText } from "./text/safe-text.ts";
+import type { Style } from "./text/style.ts";
 
 const maxCodeLines = 10;
 

@@ -1,8 +1,8 @@
 import type { Plan, Receipt } from "../sessions/session-types.ts";
 import { highlightedRules } from "./receipt-highlights.ts";
-import { safeText } from "./safe-text.ts";
-import type { Style } from "./style.ts";
-import { tableLines, wrapText } from "./table.ts";
+import { safeText } from "./text/safe-text.ts";
+import type { Style } from "./text/style.ts";
+import { tableLines, wrapText } from "./text/table.ts";
 
 /** How a runner would enforce each rule of a policy. */
 export interface Explanation {

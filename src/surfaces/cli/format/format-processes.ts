@@ -3,11 +3,11 @@ import { encodeTime } from "../../../service/wire/timestamp.ts";
 import type { HoldingProcesses } from "../../../sessions/lifecycle/ask-processes.ts";
 import type { ProcessStatus, SessionStatus } from "../../../sessions/lifecycle/process-status.ts";
 import type { StoredSession } from "../../../sessions/storage/stored-sessions.ts";
-import { formatAge } from "./format-age.ts";
-import { formatBytes } from "./format-bytes.ts";
-import { plural } from "./plural.ts";
-import type { Style } from "./style.ts";
-import { tableLines } from "./table.ts";
+import { formatAge } from "./text/format-age.ts";
+import { formatBytes } from "./text/format-bytes.ts";
+import { plural } from "./text/plural.ts";
+import type { Style } from "./text/style.ts";
+import { tableLines } from "./text/table.ts";
 
 /** What `codecell ps` shows. */
 export interface ProcessesView {

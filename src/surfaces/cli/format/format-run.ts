@@ -1,6 +1,6 @@
 import type { RunResult } from "../../../sessions/runs/run.ts";
 import type { RunStatus } from "../sessions/session-types.ts";
-import { formatBytes } from "./format-bytes.ts";
+import { formatBytes } from "./text/format-bytes.ts";
 
 /** Endings that the program's own output does not explain. */
 const endings: Readonly<Record<RunStatus, string | undefined>> = {

@@ -3,8 +3,8 @@ import type { WireRun } from "../../../service/wire/run.ts";
 import { encodeSnapshot } from "../../../service/wire/snapshot.ts";
 import type { RunResult } from "../../../sessions/runs/run.ts";
 import type { Kept } from "../sessions/keep-session.ts";
-import { formatBytes } from "./format-bytes.ts";
 import { missingText } from "./format-snapshot.ts";
+import { formatBytes } from "./text/format-bytes.ts";
 
 const maxArtifacts = 20;
 

@@ -3,12 +3,12 @@ import { encodeSessionDetail, type WireSessionDetail } from "../../../service/wi
 import type { HistoryEntry } from "../../../sessions/storage/session-history.ts";
 import type { SessionRecord } from "../../../sessions/storage/store.ts";
 import type { FileList } from "../sessions/session-types.ts";
-import { formatAge } from "./format-age.ts";
 import { filesTable } from "./format-files.ts";
 import { snapshotText } from "./format-snapshot.ts";
-import { plural } from "./plural.ts";
-import type { Style } from "./style.ts";
-import { tableLines } from "./table.ts";
+import { formatAge } from "./text/format-age.ts";
+import { plural } from "./text/plural.ts";
+import type { Style } from "./text/style.ts";
+import { tableLines } from "./text/table.ts";
 
 /** Everything that `sessions show` prints. */
 export interface SessionFacts {

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import type { SessionRecord } from "../../../sessions/storage/store.ts";
-import { formatAge } from "./format-age.ts";
 import { filesRemarks, filesTable } from "./format-files.ts";
 import { sessionFactsText } from "./format-session.ts";
 import { saveJson, sessionRemarks } from "./format-session-run.ts";
 import { sessionsText } from "./format-sessions.ts";
 import { restoreText, snapshotText } from "./format-snapshot.ts";
-import { plainStyle } from "./style.ts";
+import { formatAge } from "./text/format-age.ts";
+import { plainStyle } from "./text/style.ts";
 
 const snapshot = {
   ...{ sha256: "ab".repeat(32), bytes: 2048, savedMs: 1000, run: 3, python: "3.11.2", runner: "process" },

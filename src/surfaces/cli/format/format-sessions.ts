@@ -1,8 +1,8 @@
 import { printable } from "../../../policy/file/problem.ts";
 import type { StoredSession } from "../../../sessions/storage/stored-sessions.ts";
-import { formatAge } from "./format-age.ts";
-import type { Style } from "./style.ts";
-import { tableLines } from "./table.ts";
+import { formatAge } from "./text/format-age.ts";
+import type { Style } from "./text/style.ts";
+import { tableLines } from "./text/table.ts";
 
 /** The sessions on disk as a table. */
 export function sessionsText(sessions: readonly StoredSession[], nowMs: number, style: Style, width: number): string {

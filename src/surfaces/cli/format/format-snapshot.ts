@@ -2,9 +2,9 @@ import { printable } from "../../../policy/file/problem.ts";
 import { restoredNames } from "../../../service/wire/snapshot.ts";
 import type { RestoreReport } from "../../../sessions/storage/session-saves.ts";
 import type { SnapshotInfo } from "../../../sessions/storage/store.ts";
-import { formatBytes } from "./format-bytes.ts";
-import { plural } from "./plural.ts";
-import type { Style } from "./style.ts";
+import { formatBytes } from "./text/format-bytes.ts";
+import { plural } from "./text/plural.ts";
+import type { Style } from "./text/style.ts";
 
 export interface Missing {
   readonly name: string;

@@ -1,8 +1,8 @@
 import type { TokenRecord } from "../../../service/tenants/token-store.ts";
 import { encodeTime } from "../../../service/wire/timestamp.ts";
-import { jsonText } from "./json-text.ts";
-import type { Style } from "./style.ts";
-import { tableLines } from "./table.ts";
+import { jsonText } from "./text/json-text.ts";
+import type { Style } from "./text/style.ts";
+import { tableLines } from "./text/table.ts";
 
 interface MadeToken {
   readonly token: string;

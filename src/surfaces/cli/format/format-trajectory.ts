@@ -9,8 +9,8 @@ import {
   type TurnNode,
   tokensText,
 } from "../../../service/rlm/trajectory-files.ts";
-import { safeText } from "./safe-text.ts";
-import type { Style } from "./style.ts";
+import { safeText } from "./text/safe-text.ts";
+import type { Style } from "./text/style.ts";
 
 export interface TrajectoryFormat {
   readonly style: Style;

@@ -1,8 +1,8 @@
 import type { LiveSession } from "../../../sessions/live-session.ts";
-import { formatBytes } from "./format-bytes.ts";
-import { safeText } from "./safe-text.ts";
-import type { Style } from "./style.ts";
-import { tableLines } from "./table.ts";
+import { formatBytes } from "./text/format-bytes.ts";
+import { safeText } from "./text/safe-text.ts";
+import type { Style } from "./text/style.ts";
+import { tableLines } from "./text/table.ts";
 
 type Variables = Awaited<ReturnType<LiveSession["variables"]>>;
 

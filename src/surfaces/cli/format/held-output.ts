@@ -1,5 +1,5 @@
 import type { RunLog } from "../../../sessions/runs/run-log.ts";
-import { formatBytes } from "./format-bytes.ts";
+import { formatBytes } from "./text/format-bytes.ts";
 
 const lookMs = 1_000;
 const repeatMs = 60_000;

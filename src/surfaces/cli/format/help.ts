@@ -1,6 +1,6 @@
 import type { Command } from "../command.ts";
 import type { OptionTable } from "../shell/arguments.ts";
-import { wrapText } from "./table.ts";
+import { wrapText } from "./text/table.ts";
 
 /** The help of one command. */
 export function commandHelp(command: Command): string {

@@ -1,6 +1,6 @@
 import type { ImageProgress } from "../../../sessions/container-images.ts";
 import type { Output } from "../shell/terminal.ts";
-import { safeText } from "./safe-text.ts";
+import { safeText } from "./text/safe-text.ts";
 
 /**
  * Shows the progress of a build on stderr: one line per step. On a terminal, each line has the time since the start, and a

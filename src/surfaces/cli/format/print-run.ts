@@ -5,8 +5,8 @@ import type { Output, Terminal } from "../shell/terminal.ts";
 import { shortReceiptText } from "./format-plan.ts";
 import { resultRemarks } from "./format-run.ts";
 import { noticeHeldOutput } from "./held-output.ts";
-import { SafeText, safeText } from "./safe-text.ts";
-import { styleFor } from "./style.ts";
+import { SafeText, safeText } from "./text/safe-text.ts";
+import { styleFor } from "./text/style.ts";
 
 export interface PrintOptions {
   /** print the value of the last expression */

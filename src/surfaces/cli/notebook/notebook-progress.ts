@@ -1,8 +1,8 @@
 import { printable } from "../../../policy/file/problem.ts";
 import type { CellOutcome } from "../../../service/notebook/execute-notebook.ts";
 import type { NotebookCell } from "../../../service/notebook/read-notebook.ts";
-import { plural } from "../format/plural.ts";
-import { styleFor } from "../format/style.ts";
+import { plural } from "../format/text/plural.ts";
+import { styleFor } from "../format/text/style.ts";
 import type { Terminal } from "../shell/terminal.ts";
 
 /** Says on stderr which cell runs, and how the notebook ended. */

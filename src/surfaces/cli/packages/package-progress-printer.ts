@@ -1,7 +1,7 @@
 import type { PackageProgress } from "../../../packages/package-progress.ts";
 import type { PackageOptions } from "../../../sessions/packages/session-packages.ts";
-import { formatBytes } from "../format/format-bytes.ts";
-import { safeText } from "../format/safe-text.ts";
+import { formatBytes } from "../format/text/format-bytes.ts";
+import { safeText } from "../format/text/safe-text.ts";
 import type { CommandLogger } from "../shell/command-logger.ts";
 import type { Output, Terminal } from "../shell/terminal.ts";
 import type { RequestedPackages } from "./requested-packages.ts";

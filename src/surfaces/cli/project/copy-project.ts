@@ -6,7 +6,7 @@ import { denyMatcher } from "../../../policy/paths/deny.ts";
 import { findDenied } from "../../../policy/paths/find-denied.ts";
 import { resolveSource } from "../../../policy/paths/host-source.ts";
 import type { Session } from "../../../sessions/session.ts";
-import { formatBytes } from "../format/format-bytes.ts";
+import { formatBytes } from "../format/text/format-bytes.ts";
 
 const limits = { files: 1_000, bytes: 32 * 1024 * 1024 } as const;
 /** Large directories that no program reads as its input. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { FakeTerminal } from "../../../../test/fakes/fake-terminal.ts";
-import { styleFor } from "../format/style.ts";
+import { styleFor } from "../format/text/style.ts";
 import { ColouredTracebacks, colouredTraceback } from "./colour-tracebacks.ts";
 
 const style = styleFor({ isTTY: true }, {});

@@ -1,5 +1,5 @@
-import { safeText } from "../format/safe-text.ts";
-import type { Style } from "../format/style.ts";
+import { safeText } from "../format/text/safe-text.ts";
+import type { Style } from "../format/text/style.ts";
 import type { Output, Terminal } from "../shell/terminal.ts";
 
 /** Colours one text when it passes: the traceback of the run that is being printed. The rest is the program's own output. */

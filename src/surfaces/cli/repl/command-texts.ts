@@ -1,5 +1,5 @@
 import type { Session } from "../../../sessions/session.ts";
-import { safeText } from "../format/safe-text.ts";
+import { safeText } from "../format/text/safe-text.ts";
 
 type Variables = Awaited<ReturnType<Session["variables"]>>;
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { plainStyle } from "../format/style.ts";
+import { plainStyle } from "../format/text/style.ts";
 import { inspectionText } from "./inspection-text.ts";
 
 const facts = { name: "f", type: "function", truncated: false };

@@ -1,6 +1,6 @@
 import type { Session } from "../../../sessions/session.ts";
-import { safeText } from "../format/safe-text.ts";
-import type { Style } from "../format/style.ts";
+import { safeText } from "../format/text/safe-text.ts";
+import type { Style } from "../format/text/style.ts";
 
 type Inspection = NonNullable<Awaited<ReturnType<Session["inspect"]>>>;
 

@@ -1,5 +1,5 @@
 import type { Session } from "../../../sessions/session.ts";
-import { safeText } from "../format/safe-text.ts";
+import { safeText } from "../format/text/safe-text.ts";
 import { replCommands } from "./repl-entry.ts";
 
 /** What the line editor wants: texts, and the part of the line that they complete. */

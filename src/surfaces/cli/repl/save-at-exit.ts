@@ -1,8 +1,8 @@
 import type { RunResult } from "../../../sessions/runs/run.ts";
 import type { Session } from "../../../sessions/session.ts";
 import { sessionRemarks } from "../format/format-session-run.ts";
-import { safeText } from "../format/safe-text.ts";
-import { styleFor } from "../format/style.ts";
+import { safeText } from "../format/text/safe-text.ts";
+import { styleFor } from "../format/text/style.ts";
 import { keepSession } from "../sessions/keep-session.ts";
 import type { Terminal } from "../shell/terminal.ts";
 

@@ -1,5 +1,5 @@
 import type { Interface } from "node:readline";
-import { safeText } from "../format/safe-text.ts";
+import { safeText } from "../format/text/safe-text.ts";
 import { ReverseSearch } from "./reverse-search.ts";
 
 /** A search of the history, drawn in the place of the editor's line. */

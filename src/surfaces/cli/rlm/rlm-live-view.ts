@@ -1,7 +1,7 @@
 import { type RlmEvent, usdText } from "../../../service/rlm/rlm-runs.ts";
-import { plural } from "../format/plural.ts";
-import { safeText } from "../format/safe-text.ts";
-import type { Style } from "../format/style.ts";
+import { plural } from "../format/text/plural.ts";
+import { safeText } from "../format/text/safe-text.ts";
+import type { Style } from "../format/text/style.ts";
 
 /** What a run has used so far, and its caps. */
 interface Meter {

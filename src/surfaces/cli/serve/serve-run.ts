@@ -21,7 +21,7 @@ import { routes } from "../../http/routes.ts";
 import { HttpService } from "../../http/service.ts";
 import { mcpMount } from "../../mcp/http-handler.ts";
 import type { CommandContext } from "../command.ts";
-import { jsonText } from "../format/json-text.ts";
+import { jsonText } from "../format/text/json-text.ts";
 import { effectivePolicy } from "../policy/effective-policy.ts";
 import { isReloadSignal, PolicyReloader } from "../policy/reload-policy.ts";
 import { parseArguments } from "../shell/arguments.ts";

@@ -1,7 +1,7 @@
 import { quotedName } from "../../../lib/quoted-name.ts";
 import type { Policy } from "../../../policy/schema.ts";
 import type { RunResult } from "../../../sessions/runs/run.ts";
-import { plural } from "../format/plural.ts";
+import { plural } from "../format/text/plural.ts";
 
 const maxNamed = 3;
 

@@ -1,8 +1,8 @@
 import type { RunResult } from "../../../sessions/runs/run.ts";
 import type { RunOptions } from "../../../sessions/runs/run-options.ts";
 import type { Session } from "../../../sessions/session.ts";
-import { jsonText } from "../format/json-text.ts";
 import { printRun } from "../format/print-run.ts";
+import { jsonText } from "../format/text/json-text.ts";
 import type { Plots } from "../plots/plots.ts";
 import { printedExitCode, runExitCode } from "../shell/exit-codes.ts";
 import type { Interruption } from "../shell/interruption.ts";

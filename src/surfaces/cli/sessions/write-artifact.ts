@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { type FileHandle, open, rm } from "node:fs/promises";
 import { CodecellError } from "../../../lib/errors.ts";
-import { SafeText } from "../format/safe-text.ts";
+import { SafeText } from "../format/text/safe-text.ts";
 import type { Output } from "../shell/terminal.ts";
 
 interface WriteOptions {

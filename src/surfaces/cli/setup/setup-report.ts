@@ -1,4 +1,4 @@
-import { jsonText } from "../format/json-text.ts";
+import { jsonText } from "../format/text/json-text.ts";
 import type { Terminal } from "../shell/terminal.ts";
 
 /** One step that a setup did, or would do. */

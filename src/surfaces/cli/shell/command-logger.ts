@@ -3,7 +3,7 @@ import { allOf, lineLogger } from "../../../lib/log/line-logger.ts";
 import { LogFile } from "../../../lib/log/log-file.ts";
 import { logLine } from "../../../lib/log/log-line.ts";
 import { type Logger, silentLogger } from "../../../lib/log/logger.ts";
-import { safeText } from "../format/safe-text.ts";
+import { safeText } from "../format/text/safe-text.ts";
 import { type LogFlags, type LogSettings, logSettings } from "./log-options.ts";
 import { progressLogger } from "./progress-logger.ts";
 import type { Terminal } from "./terminal.ts";

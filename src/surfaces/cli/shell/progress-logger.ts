@@ -1,5 +1,5 @@
 import type { Logger } from "../../../lib/log/logger.ts";
-import { safeText } from "../format/safe-text.ts";
+import { safeText } from "../format/text/safe-text.ts";
 import type { Output } from "./terminal.ts";
 
 /** Prints progress for people if stderr is a terminal; with `verbose`, prints everything wherever stderr goes. */

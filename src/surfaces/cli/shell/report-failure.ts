@@ -1,9 +1,9 @@
 import { CodecellError, messageOf } from "../../../lib/errors.ts";
 import { diskFailure } from "../../../lib/files/disk-failure.ts";
 import { encodeError } from "../../../service/wire/error.ts";
-import { jsonText } from "../format/json-text.ts";
-import { safeText } from "../format/safe-text.ts";
-import { type Style, styleFor } from "../format/style.ts";
+import { jsonText } from "../format/text/json-text.ts";
+import { safeText } from "../format/text/safe-text.ts";
+import { type Style, styleFor } from "../format/text/style.ts";
 import { errorExitCodes } from "./exit-codes.ts";
 import type { Terminal } from "./terminal.ts";
 

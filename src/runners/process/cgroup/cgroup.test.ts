@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { FakeCgroups } from "../../../test/support/fake-cgroups.ts";
+import { FakeCgroups } from "../../../../test/support/fake-cgroups.ts";
 import { cgroupHolds, detectCgroups } from "./cgroup.ts";
 
 const pid = 4321;

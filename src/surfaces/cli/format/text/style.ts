@@ -1,4 +1,4 @@
-import type { Output, Terminal } from "../shell/terminal.ts";
+import type { Output, Terminal } from "../../shell/terminal.ts";
 
 /** Emphasis for one output: colours on a terminal, plain text elsewhere. */
 export interface Style {

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { Cleanup } from "../../lib/cleanup.ts";
+import { Cleanup } from "../../../lib/cleanup.ts";
 import type { CgroupSupport } from "./cgroup.ts";
 import { type CgroupFiles, realCgroupFiles } from "./cgroup-files.ts";
 import { killMembers, removeCgroup } from "./cgroup-removal.ts";

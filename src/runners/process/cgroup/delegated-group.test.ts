@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { FakeCgroups } from "../../../test/support/fake-cgroups.ts";
+import { FakeCgroups } from "../../../../test/support/fake-cgroups.ts";
 import { createCellCgroup } from "./cell-cgroup.ts";
 import type { CgroupController } from "./cgroup.ts";
 import { delegateGroup } from "./delegated-group.ts";

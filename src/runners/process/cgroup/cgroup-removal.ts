@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { CodecellError } from "../../lib/errors.ts";
+import { CodecellError } from "../../../lib/errors.ts";
 import { type CgroupFiles, errorCode, readOptional } from "./cgroup-files.ts";
 
 /** The first retries come soon, because a killed process is usually gone within a millisecond. */

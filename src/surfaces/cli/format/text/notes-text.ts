@@ -1,4 +1,4 @@
-import type { SrtNote } from "../../../policy/srt/srt-notes.ts";
+import type { SrtNote } from "../../../../policy/srt/srt-notes.ts";
 
 /** What the settings cannot enforce, one line each. */
 export function notesText(notes: readonly SrtNote[]): string {

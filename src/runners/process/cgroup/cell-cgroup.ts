@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { Cleanup } from "../../lib/cleanup.ts";
-import { CodecellError } from "../../lib/errors.ts";
-import type { CellUsage } from "../cell-usage.ts";
-import { separateUsage, unifiedUsage } from "../linux/cgroup-usage.ts";
+import { Cleanup } from "../../../lib/cleanup.ts";
+import { CodecellError } from "../../../lib/errors.ts";
+import type { CellUsage } from "../../cell-usage.ts";
+import { separateUsage, unifiedUsage } from "../../linux/cgroup-usage.ts";
 import type { CgroupSupport } from "./cgroup.ts";
 import { type CgroupFiles, Counters, errorCode, realCgroupFiles } from "./cgroup-files.ts";
 import { killMembers, killPresent, removeCgroup } from "./cgroup-removal.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type MountinfoEntry, parseMountinfo } from "../../lib/files/mountinfo.ts";
+import { type MountinfoEntry, parseMountinfo } from "../../../lib/files/mountinfo.ts";
 
 /** The cgroups of this process, as host directories. */
 export interface OwnCgroups {

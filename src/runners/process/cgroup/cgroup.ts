@@ -1,9 +1,9 @@
 import { basename, dirname, join } from "node:path";
-import { messageOf } from "../../lib/errors.ts";
+import { messageOf } from "../../../lib/errors.ts";
+import type { RememberedTrial } from "../remembered-trial.ts";
 import { createCellCgroup, socketLimitFile } from "./cell-cgroup.ts";
 import { type CgroupFiles, errorCode, realCgroupFiles } from "./cgroup-files.ts";
 import { ownCgroups } from "./cgroup-mounts.ts";
-import type { RememberedTrial } from "./remembered-trial.ts";
 
 export type CgroupController = "memory" | "pids" | "cpu";
 

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { createServer } from "node:https";
@@ -15,6 +16,8 @@ const failure = (reason: string, message: RegExp) => ({
   ...{ code: "packages_failed", details: { reason } },
   message: expect.stringMatching(message),
 });
+/** It makes the certificate of the other origin. */
+const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
 const lib = { name: "lib", version: "1" };
 const libPath = "/files/lib/lib-1-py3-none-any.whl";
 
@@ -52,31 +55,34 @@ describe("redirects and other origins", () => {
     expect(lab.index.requests.length).toBe(6);
   });
 
-  test("a file on another origin over https is taken by its hash, without the index's credentials", async () => {
-    const directory = await mkdtemp(join(tmpdir(), "codecell-packages-tls-"));
-    try {
-      await using lab = await PackageLab.open({ credentials: "user:secret" });
-      await using servers = new LoopbackServers();
-      const { key, cert, directory: trusted } = await makeAuthority(directory, ["localhost"]);
-      const { content } = buildWheel(lib);
-      const seen: (string | undefined)[] = [];
-      const port = await servers.listen(
-        createServer({ key, cert }, (request, response) => {
-          seen.push(request.headers.authorization);
-          response.end(content);
-        }),
-      );
-      lab.index.add({ ...lib, url: `https://localhost:${port}/lib.whl` });
-      const environment = { PIP_CERT: join(trusted, "ca.crt") };
-      expect(await lab.versions("lib", { environment })).toEqual(["lib 1"]);
-      expect(seen).toEqual([undefined]);
-      expect(lab.index.authorizations).toEqual([`Basic ${btoa("user:secret")}`]);
-      const untrusted = lab.prepare("lib", { environment: {}, cacheDir: join(lab.cacheDir, "other") });
-      await expect(untrusted).rejects.toMatchObject(failure("index", /certificate/));
-    } finally {
-      await rm(directory, { recursive: true });
-    }
-  });
+  test.skipIf(!hasOpenssl)(
+    "a file on another origin over https is taken by its hash, without the index's credentials",
+    async () => {
+      const directory = await mkdtemp(join(tmpdir(), "codecell-packages-tls-"));
+      try {
+        await using lab = await PackageLab.open({ credentials: "user:secret" });
+        await using servers = new LoopbackServers();
+        const { key, cert, directory: trusted } = await makeAuthority(directory, ["localhost"]);
+        const { content } = buildWheel(lib);
+        const seen: (string | undefined)[] = [];
+        const port = await servers.listen(
+          createServer({ key, cert }, (request, response) => {
+            seen.push(request.headers.authorization);
+            response.end(content);
+          }),
+        );
+        lab.index.add({ ...lib, url: `https://localhost:${port}/lib.whl` });
+        const environment = { PIP_CERT: join(trusted, "ca.crt") };
+        expect(await lab.versions("lib", { environment })).toEqual(["lib 1"]);
+        expect(seen).toEqual([undefined]);
+        expect(lab.index.authorizations).toEqual([`Basic ${btoa("user:secret")}`]);
+        const untrusted = lab.prepare("lib", { environment: {}, cacheDir: join(lab.cacheDir, "other") });
+        await expect(untrusted).rejects.toMatchObject(failure("index", /certificate/));
+      } finally {
+        await rm(directory, { recursive: true });
+      }
+    },
+  );
 });
 
 describe("credentials of an index", () => {

@@ -26,7 +26,7 @@ while (failure === undefined && others.length < 200) {
 }
 say({ opened: others.length, failure });
 const during = await first.run("n + 1").catch((error) => ({ error: error.message }));
-say({ during: during.value ?? during.error });
+say({ during: during.value ?? during.error, notes: during.notes });
 for (const id of others) await codecell.closeSession(id, { forget: true });
 const again = await codecell.session();
 say({ again: (await again.run("2 + 2")).value, first: (await first.run("n")).value });

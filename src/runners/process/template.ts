@@ -9,6 +9,7 @@ import { preloadFailure } from "../../kernel/preload-failure.ts";
 import { Cleanup } from "../../lib/cleanup.ts";
 import { deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
+import { isOutOfDescriptors } from "../../lib/files/no-descriptors.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { packagesTarget } from "../cell-packages.ts";
 import { isDiskExact } from "../disk-rule.ts";
@@ -166,6 +167,8 @@ export class Template implements AsyncDisposable {
       this.#endWhenIdle();
     });
     await once(socket, "connect").catch((error: unknown) => {
+      // The template is fine: replacing it would end the cells that it has.
+      if (isOutOfDescriptors(error)) throw error;
       this.isGone(); // it has exited, and this is the first sign
       throw new CodecellError("cell_start_failed", "the template process does not accept connections", {
         cause: error,

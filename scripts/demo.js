@@ -3,8 +3,8 @@
 import { parseArgs } from "node:util";
 import { Codecell, CodecellError } from "../dist/index.js";
 import { receiptText, shortReceiptText } from "../dist/surfaces/cli/format/format-plan.js";
-import { safeText } from "../dist/surfaces/cli/format/safe-text.js";
-import { styleFor } from "../dist/surfaces/cli/format/style.js";
+import { safeText } from "../dist/surfaces/cli/format/text/safe-text.js";
+import { styleFor } from "../dist/surfaces/cli/format/text/style.js";
 
 const { values } = parseArgs({
   options: { runner: { type: "string", default: "auto" }, full: { type: "boolean", default: false } },

@@ -132,8 +132,8 @@ describeAttacks(everyLayout, "a resource bomb in the $name", (layout) => {
       if (!layout.hasOwnKernel || !(error instanceof CodecellError) || error.code !== "session_closed") throw error;
     });
     const isEnded = answer === undefined || answer.notes.includes("the session ended");
-    // gVisor counts the memory of what the bomb started until it is gone, also against the next run
-    const isLate = answer?.status === "out_of_memory";
+    // gVisor counts the memory of what the bomb started until it is gone, also against the next run, and kills its interpreter
+    const isLate = answer?.status === "out_of_memory" || answer?.status === "crashed";
     if (answer && !(layout.hasOwnKernel && (isEnded || isLate))) return answer;
     if (isEnded) session = await codecell.openSession();
     return within(15_000, run(session, code));

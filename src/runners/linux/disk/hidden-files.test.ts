@@ -52,9 +52,11 @@ describe("HiddenFiles", () => {
     expect(counts).toBe(1);
   });
 
-  test("takes what is missing for the cell's if the count is not complete", async () => {
+  test("takes what is missing for the cell's if three counts in a row are not complete", async () => {
     answer = { bytes: 0, isComplete: false };
-    expect(await hiddenAfter(limit * 1.2, limit * 0.1)).toBeCloseTo(limit * 1.1);
+    for (const _ of ["the first count", "the second"])
+      expect(await hiddenAfter(limit * 1.2, limit * 0.1)).toBeLessThanOrEqual(limit);
+    expect(await hiddenAfter(limit * 1.2, limit * 0.1)).toBeGreaterThan(limit);
   });
 
   test("space that another program frees hides nothing that is written later", async () => {

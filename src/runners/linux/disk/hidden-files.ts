@@ -6,6 +6,11 @@ const restShare = 10;
 /** A directory is measured early if the file system's used space grows by this part of what is left of the limit. */
 const roomPart = 8;
 const leastGrowthBytes = 64 * 1024;
+/**
+ * So many counts in a row may see only a part before the rest is taken for the cell's. One alone proves nothing: a process of another
+ * cell was just exiting, or the host had no descriptor left for the count, while other programs wrote to the same file system.
+ */
+const mostBlindCounts = 3;
 
 /** What was accounted for when the used space of the file system was this. */
 interface Account {
@@ -30,6 +35,7 @@ export class HiddenFiles {
   /** true if files may be hidden that were not counted yet */
   #isSuspect = false;
   #restsUntilMs = 0;
+  #blindCounts = 0;
 
   constructor(
     used: () => Promise<UsedSpace>,
@@ -82,12 +88,17 @@ export class HiddenFiles {
     this.#isSuspect = namedBytes + most > limitBytes;
     if (!this.#isSuspect) return deletedBytes;
     // The files of the last count may be gone by now: without a new one they do not end a cell.
-    if (this.#now() < this.#restsUntilMs) return Math.max(0, Math.min(deletedBytes, limitBytes - namedBytes));
+    const harmless = (bytes: number) => Math.max(0, Math.min(bytes, limitBytes - namedBytes));
+    if (this.#now() < this.#restsUntilMs) return harmless(deletedBytes);
     const began = this.#now();
     const found = await this.#count().catch(() => ({ bytes: 0, isComplete: false }));
+    if (!found.isComplete) {
+      // Fails closed: what cannot be seen again and again is taken for all that is missing.
+      if (++this.#blindCounts >= mostBlindCounts) return Math.max(found.bytes, most);
+      return found.bytes > limitBytes - namedBytes ? found.bytes : harmless(most);
+    }
+    this.#blindCounts = 0;
     this.#restsUntilMs = this.#now() + (this.#now() - began) * restShare;
-    // Fails closed: what cannot be seen is taken for all that is missing.
-    if (!found.isComplete) return Math.max(found.bytes, most);
     this.#isSuspect = false;
     this.#account = { usedBytes, namedBytes, deletedBytes: found.bytes };
     return found.bytes;

@@ -16,7 +16,7 @@ const kinds: Readonly<Record<number, { readonly samples: number; readonly depths
 };
 
 /** The seven passes of an interlaced image: first column and row, and the steps between them. */
-const passes = [
+export const interlacedPasses = [
   [0, 0, 8, 8],
   [4, 0, 8, 8],
   [0, 4, 4, 8],
@@ -115,7 +115,7 @@ interface Rows {
 function rowsOf({ width, height, bitsPerPixel, isInterlaced }: Header): Rows[] {
   const rows = (columns: number, count: number) => ({ bytes: 1 + Math.ceil((columns * bitsPerPixel) / 8), count });
   if (!isInterlaced) return [rows(width, height)];
-  return passes.flatMap(([x, y, dx, dy]) => {
+  return interlacedPasses.flatMap(([x, y, dx, dy]) => {
     const [columns, count] = [Math.ceil((width - x) / dx), Math.ceil((height - y) / dy)];
     return columns > 0 && count > 0 ? [rows(columns, count)] : [];
   });

@@ -1,4 +1,5 @@
 import { inflateSync } from "node:zlib";
+import { interlacedPasses } from "../../../service/replies/sound-image.ts";
 import { pngChunks } from "./plain-png.ts";
 
 /** Pixels as red, green and blue, one byte each, on a white background. */
@@ -8,16 +9,6 @@ export interface Pixels {
   readonly rgb: Uint8Array;
 }
 
-/** First column and row of each pass of an interlaced picture, and the steps between them. */
-const interlaced = [
-  [0, 0, 8, 8],
-  [4, 0, 8, 8],
-  [0, 4, 4, 8],
-  [2, 0, 4, 4],
-  [0, 2, 2, 4],
-  [1, 0, 2, 2],
-  [0, 1, 1, 2],
-] as const;
 const wholePicture = [[0, 0, 1, 1]] as const;
 const samplesOf: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
 
@@ -34,7 +25,7 @@ export function pngPixels(data: Uint8Array): Pixels {
   const paint = painter({ depth, kind, palette: body("PLTE"), transparency: body("tRNS") }, rgb);
   const pixelBytes = Math.max(1, (samples * depth) >> 3);
   let at = 0;
-  for (const [x0, y0, dx, dy] of isInterlaced ? interlaced : wholePicture) {
+  for (const [x0, y0, dx, dy] of isInterlaced ? interlacedPasses : wholePicture) {
     const columns = Math.ceil((width - x0) / dx);
     const rowBytes = Math.ceil((columns * samples * depth) / 8);
     if (columns <= 0) continue;

@@ -53,6 +53,10 @@ class ChangedFiles(unittest.TestCase):
         os.rename(os.path.join(self.root, "before"), os.path.join(self.root, "after"))
         self.assertEqual(self.taken(changes), ["after"])
 
+    def test_a_directory_that_is_gone_when_it_is_looked_at_ends_nothing(self):
+        changes = Changes(self.root)
+        self.assertTrue(changes.is_cover(os.path.join(self.root, "gone").encode()))
+
     def test_deleted_files_symlinks_and_pipes_are_not_reported(self):
         changes = Changes(self.root)
         self.write("gone")

@@ -9,7 +9,8 @@ KERNEL = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 MAY_IMPORT = {
     "": (),  # bundle.py and importer.py run before the package exists
     "shared": (),
-    "supervisor": ("shared",),  # owns the channel and never runs user code
+    "files": ("shared",),  # reads and writes the workspace for the host
+    "supervisor": ("shared", "files"),  # owns the channel and never runs user code
     "prompt": ("shared",),  # looks at the variables, for people at a prompt
     "worker": ("shared", "prompt"),  # runs user code
     "entry": ("shared", "supervisor", "worker"),

@@ -61,6 +61,22 @@ class Started(unittest.TestCase):
             self.addCleanup(os.close, new.fd)
             self.assertEqual([new.any(), new.any()], [True, False])
 
+    def test_the_first_run_is_swept_unless_only_it_and_the_supervisor_ever_existed(self):
+        for own, worker, latest, swept in ((1, 2, 2, False), (1, 2, 3, True), (1, 3, 3, True), (7, 8, 8, True), (1, 2, 0, True)):
+            with mock.patch.object(processes.posix, "pread", lambda *_: b"0 0 0 1/90 %d\n" % latest):
+                new = processes.NewProcesses()
+                self.addCleanup(os.close, new.fd)
+                new.began(own, worker)
+                self.assertEqual(new.any(), swept, (own, worker, latest))
+
+    def test_a_process_of_the_first_run_is_noticed(self):
+        latest = iter((2, 3))
+        with mock.patch.object(processes.posix, "pread", lambda *_: b"0 0 0 1/90 %d\n" % next(latest)):
+            new = processes.NewProcesses()
+            self.addCleanup(os.close, new.fd)
+            new.began(1, 2)
+            self.assertTrue(new.any())
+
 
 class Sweeping(unittest.TestCase):
     """A fake OS that reports its latest pid, and whose processes start when the test says so."""

@@ -3,6 +3,7 @@ import unittest
 
 from codecell_kernel.shared.frames import Decoder, head
 from codecell_kernel.supervisor.branch import Branch
+from codecell_kernel.supervisor.host_messages import PlainRuns
 from codecell_kernel.supervisor.request import Request
 from codecell_kernel.supervisor.supervisor import Supervisor
 
@@ -23,6 +24,7 @@ class FakeBranch:
 
     def on_forwarded(self, request):
         self.events.append(("noted", request.id))
+        self.header = request.header
 
     def on_request(self, request):
         self.events.append(("asked", request.id))
@@ -40,6 +42,7 @@ class Runs(unittest.TestCase):
         self.addCleanup(os.close, self.supervisor.channel)
         self.addCleanup(os.close, self.host)
         self.supervisor.decoder = Decoder()
+        self.supervisor.plain_runs = PlainRuns()
         self.supervisor.bulk = self.supervisor.egress = None
 
     def given(self, data, **branches):
@@ -71,6 +74,31 @@ class Runs(unittest.TestCase):
         free = FakeBranch()
         self.given(run(1, b'x = {"branch": 2}'), _0=free)
         self.assertEqual([kind for kind, _ in free.events], ["worker", "noted"])
+
+    def test_a_run_like_an_earlier_one_is_noted_with_its_own_id_and_the_same_limits(self):
+        free = FakeBranch()
+        self.given(run(1), _0=free)
+        self.given(run(2345, b"another program"), _0=free)
+        self.assertEqual(free.events[2:], [("worker", run(2345, b"another program")), ("noted", 2345)])
+        expected = {"t": "run", "id": 2345, "language": "python", "timeoutMs": 1000, "outputBytes": 99}
+        self.assertEqual(free.header, expected)
+
+    def test_a_run_with_other_limits_is_not_taken_for_an_earlier_one(self):
+        free = FakeBranch()
+        self.given(run(1), _0=free)
+        self.given(run(2, outputBytes=98), _0=free)
+        self.assertEqual(free.header["outputBytes"], 98)
+        self.given(run(3, branch=2), _0=free, _2=FakeBranch())
+        self.given(run(4, program={"stdin": True}), _0=free)
+        self.assertEqual(free.events[-1], ("asked", 4))
+        self.assertNotIn(("noted", 3), free.events)
+
+    def test_a_frame_that_only_begins_like_a_known_run_is_not_known(self):
+        known = PlainRuns()
+        known.learn(run(1), {"t": "run", "id": 1})
+        self.assertEqual(known.header_of(run(7))["id"], 7)
+        for data in (run(7)[:-1], run(7) + b"x", run(0), run(10**15), run("7"), run(-7), b"", run(7)[:20]):
+            self.assertIsNone(known.header_of(data))
 
     def test_runs_that_arrive_together_or_in_pieces_are_decoded_first(self):
         free = FakeBranch()
@@ -123,7 +151,7 @@ class ChangedFiles(unittest.TestCase):
         rows = [{"path": path, "size": 2**40, "modifiedMs": 1_700_000_000_000} for path in paths]
         branch = Branch.__new__(Branch)
         branch.supervisor = branch.changes = branch
-        branch.take = lambda limit: (rows, True)
+        branch.take = lambda limit, is_drained: (rows, True)
         done = dict({"t": "done", "id": 1, "status": "ok"}, **fields)
         branch.add_changes(done)
         head(dict(done, branch=1))  # raises if no frame can hold it
@@ -210,3 +238,54 @@ class OneInterpreterOfSeveral(unittest.TestCase):
     def test_the_only_interpreter_of_a_cell_ends_it(self):
         with self.assertRaises(ValueError):
             self.supervisor.contain(self.parent, self.parent.fail, ValueError("x"))
+
+
+class RecordedPoll(dict):
+    """Keeps descriptors in the order in which poll(2) looks at them."""
+
+    register = dict.__setitem__
+    unregister = dict.__delitem__
+
+
+class RunningBranch:
+    def __init__(self, replies, out):
+        self.active = Request({"t": "run", "id": 1})
+        self.link = self.outlet = self
+        self.replies, self.streams, self.fd, self.size, self.packets = replies, {out: "stdout"}, replies + 50, 0, 1
+
+
+class EverythingIsSeen(unittest.TestCase):
+    """One poll reports the end of a run, and that there is nothing else to read."""
+
+    def setUp(self):
+        supervisor = self.supervisor = Supervisor.__new__(Supervisor)
+        supervisor.outlet, supervisor.bulk, supervisor.guards, supervisor.situation = FakeLink(), None, {}, None
+        supervisor.outlet.fd = supervisor.channel = 1
+        supervisor.wake_read, supervisor.interests, supervisor.plans = 2, {}, {}
+        supervisor.changes = supervisor.poll = RecordedPoll()
+        supervisor.changes.fd = 3
+        supervisor.is_only_event = True
+
+    def watch(self, **branches):
+        self.supervisor.branches = branches
+        self.supervisor.watch()
+        return list(self.supervisor.poll)
+
+    def test_the_poll_looks_at_output_and_files_after_the_replies(self):
+        first, second = RunningBranch(10, 11), RunningBranch(20, 21)
+        self.assertEqual(self.watch(a=first)[2:], [10, 3, 11])
+        self.assertTrue(self.supervisor.has_seen_all(first.link))
+        # A new worker takes the place of a dead one, and its first run starts at once.
+        self.assertEqual(self.watch(a=second)[2:], [20, 3, 21])
+        self.assertTrue(self.supervisor.has_seen_all(second.link))
+
+    def test_it_is_not_known_after_another_event_or_message_or_beside_another_interpreter(self):
+        first, second = RunningBranch(10, 11), RunningBranch(20, 21)
+        self.watch(a=first)
+        first.packets = 2
+        self.assertFalse(self.supervisor.has_seen_all(first.link))
+        first.packets, self.supervisor.is_only_event = 1, False
+        self.assertFalse(self.supervisor.has_seen_all(first.link))
+        self.supervisor.is_only_event = True
+        self.watch(a=first, b=second)
+        self.assertFalse(self.supervisor.has_seen_all(first.link))

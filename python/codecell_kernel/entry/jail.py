@@ -8,6 +8,7 @@ import socket
 import struct
 
 from ..shared.system import filter_pointer, set_dumpable
+from ..supervisor.watched_limits import TERMINALS
 from .limits import set_limits
 from .memory_files import mount_table, unescaped
 
@@ -27,7 +28,6 @@ PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 SIOCSIFFLAGS, UP_LOOPBACK_RUNNING = 0x8914, 0x49
 SYS_MOVE_MOUNT, MOVE_MOUNT_F_EMPTY_PATH, AT_FDCWD = 429, 4, -100
 CELL_UID = 1000
-TERMINALS = 64
 EMPTY_FILE, EMPTY_DIRECTORY = "/.empty-file", "/.empty-directory"
 CLOSED_FILE, CLOSED_DIRECTORY = "/.closed-file", "/.closed-directory"
 

@@ -42,6 +42,7 @@ class Branch:
         self.runs = 0
         self.holds_values = False  # the interpreter has state that would be lost with it
         self.failure = None  # what a worker that could not start said before it exited
+        self.old_links = []  # of workers that were replaced, as long as a copy uses them
         self.zombies = ()  # children of the worker that a sweep killed; the worker has to reap them
         self.link = link if link is not None else self.new_link()
 
@@ -71,10 +72,14 @@ class Branch:
             return True
         return self.active is not None and (self.active.is_run or self.active.kind == "fork")
 
-    def deadlines(self):
-        yield from self.copier.deadlines()
-        yield from self.stopper.deadlines()
-        yield from self.forking.deadlines()
+    def next_due(self):
+        """When `on_time` has something to do. Asked before each wait of the supervisor, so it asks only parts with a deadline."""
+        due = self.copier.next_due()
+        if self.active is not None:
+            due = min(due, self.stopper.next_due())
+        if self.forking.in_call:
+            due = min(due, self.forking.next_due())
+        return due
 
     def on_time(self, now):
         self.copier.on_time(now)
@@ -209,9 +214,19 @@ class Branch:
         old.dead = old.dead or 0
         signal_quietly(old.pid, 9)
         self.sweeper.sweep(but=self)
+        self.close_links(link)  # first of all: the descriptors of this process are limited
         self.link = link if link is not None else self.new_link()
-        if old is not self.link and not self.copies.uses(old):
-            old.close()
+        if old is not self.link:
+            self.old_links.append(old)
+        self.close_links(self.link)
+
+    def close_links(self, in_use):
+        """Closes the links of earlier workers whose copies are gone."""
+        earlier = [link for link in self.old_links if link is not in_use]
+        self.old_links = [link for link in earlier if self.copies.uses(link)]
+        for link in earlier:
+            if link not in self.old_links:
+                link.close()
 
     def leave(self, request):
         """The session of this branch was closed: cancels all its requests."""
@@ -397,7 +412,9 @@ class Branch:
                     break
 
     def finish_run(self, header):
-        self.drain_output()
+        has_seen_all = self.supervisor.has_seen_all(self.link)
+        if not has_seen_all:
+            self.drain_output()
         self.send_tail()
         active = self.active
         killed = self.sweeper.sweep_after(self, active)
@@ -410,7 +427,7 @@ class Branch:
             done["status"] = active.ending
             done.pop("exitCode", None)
             done.pop("result", None)
-        self.add_changes(done)
+        self.add_changes(done, is_drained=has_seen_all and not killed)
         self.tell(done)  # before the bookkeeping, which nobody waits for
         self.finish()
         self.recovery.idle_deaths = 0
@@ -420,8 +437,8 @@ class Branch:
         self.copier.plan()
         self.next()
 
-    def add_changes(self, done):
-        files, is_complete = self.supervisor.changes.take(MAX_CHANGED_FILES)
+    def add_changes(self, done, is_drained=False):
+        files, is_complete = self.supervisor.changes.take(MAX_CHANGED_FILES, is_drained)
         if files or not is_complete:
             done["files"] = fitting(files, MAX_HEADER - len(dumps(done)) - SPARE_BYTES)
             done["filesComplete"] = is_complete and len(done["files"]) == len(files)

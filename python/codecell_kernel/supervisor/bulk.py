@@ -7,27 +7,26 @@ SPLICE = getattr(posix, "splice", None)
 MOVE_NONBLOCK = 3  # SPLICE_F_MOVE | SPLICE_F_NONBLOCK
 
 
-class NetBody:
-    """`left` bytes for a network connection of the cell."""
+class TakenBody:
+    """`left` bytes that this process takes itself: for a network connection of the cell, or for a file."""
 
     branch, is_full = None, False  # credit limits it, so it is never full
 
-    def __init__(self, supervisor, number, left):
-        self.supervisor = supervisor
-        self.number = number
+    def __init__(self, channel, left, take):
+        self.channel = channel
         self.left = left
+        self.take = take
 
     def move(self):
         """Moves as much as possible without blocking. True once everything has been moved."""
         try:
-            data = posix.read(self.supervisor.channel, min(self.left, PIECE))
+            data = posix.read(self.channel, min(self.left, PIECE))
         except BlockingIOError:
             return False
         if not data:
             posix._exit(0)  # the host has exited
         self.left -= len(data)
-        if self.supervisor.egress is not None:
-            self.supervisor.egress.give(self.number, memoryview(data), self.supervisor.poll)
+        self.take(memoryview(data))
         return not self.left
 
 

@@ -11,6 +11,7 @@ import _ctypes
 
 from ..shared.lean_json import dumps
 from ..shared.system import symbol
+from ..shared.unfinished import is_unfinished
 
 EVENT = Struct("<iIII")
 CLOSED_AFTER_WRITE, MOVED_TO, CREATED = 0x8, 0x80, 0x100
@@ -62,6 +63,7 @@ class Changes:
         self.poll.register(self.fd, select.POLLIN)
         self.directories = {}  # watch number to path below the root, with a slash at its end
         self.touched = set()
+        self.sent = {}  # path to what is known of a file that the host sent: no change of the program
         self.is_lossy = False  # Linux dropped notifications, or there were too many to keep
         self.watch("", walk=True, report=False)
 
@@ -75,7 +77,10 @@ class Changes:
         """Whether a runner has covered this directory because the policy denies it: a mount that cannot be read."""
         if posix.access(path, posix.R_OK):
             return False
-        return posix.statvfs(path).f_flag & READ_ONLY != 0 or posix.stat(path).st_dev != posix.stat(self.root).st_dev
+        try:
+            return posix.statvfs(path).f_flag & READ_ONLY != 0 or posix.stat(path).st_dev != posix.stat(self.root).st_dev
+        except OSError:
+            return True  # the program has renamed or removed it meanwhile: there is nothing to watch
 
     def watch_one(self, prefix, walk, report):
         """Watches one directory and returns those in it. Files in a new one may be older than its watch, so list them."""
@@ -103,7 +108,15 @@ class Changes:
                 self.note(prefix + entry.name)
         return below
 
+    def placed(self, path, stat):
+        """The host sent this file. Notifications of thousands of files do not fit into inotify's queue."""
+        self.drain()
+        if len(self.sent) < MAX_PATHS:
+            self.sent[path] = known_of(stat)
+
     def note(self, path):
+        if is_unfinished(path):
+            return
         if len(self.touched) < MAX_PATHS:
             self.touched.add(path)
         else:
@@ -145,22 +158,28 @@ class Changes:
         else:
             self.note(prefix + name)
 
-    def take(self, limit):
-        """(rows, is_complete): path, size and modification time of changed regular files. Then starts over."""
-        if not self.drain():
+    def take(self, limit, is_drained=False):
+        """(rows, is_complete): path, size and modification time of changed regular files. Then starts over.
+
+        `is_drained`: the caller knows that no notification is pending.
+        """
+        if not is_drained and not self.drain():
             self.is_lossy = True
         if not self.touched and not self.is_lossy:
             return (), True
-        rows = []
+        rows, sent = [], 0
         for path in sorted(self.touched):
             try:
                 stat = posix.lstat(self.root + "/" + path)
             except OSError:
                 continue
-            if stat.st_mode & FORMAT == REGULAR and len(rows) < limit:
+            if self.sent.get(path) == known_of(stat):
+                sent += 1
+            elif stat.st_mode & FORMAT == REGULAR and len(rows) < limit:
                 rows.append({"path": path, "size": stat.st_size, "modifiedMs": stat.st_mtime_ns // 1_000_000})
-        complete = not self.is_lossy and len(self.touched) <= limit
+        complete = not self.is_lossy and len(self.touched) - sent <= limit
         self.touched.clear()
+        self.sent.clear()
         self.is_lossy = False
         return rows, complete
 
@@ -176,6 +195,9 @@ class WalkedChanges:
 
     def drain(self):
         pass
+
+    def placed(self, path, stat):
+        self.known[path] = known_of(stat)
 
     def walk(self):
         found, waiting, is_complete = {}, [""], True
@@ -195,19 +217,24 @@ class WalkedChanges:
                         waiting.append(prefix + entry.name + "/")
                     elif entry.is_file(follow_symlinks=False):
                         stat = entry.stat(follow_symlinks=False)
-                        found[prefix + entry.name] = (stat.st_size, stat.st_mtime_ns, stat.st_ino)
+                        found[prefix + entry.name] = known_of(stat)
                 except OSError:
                     continue
         return found, is_complete
 
-    def take(self, limit):
+    def take(self, limit, is_drained=False):
         before, (self.known, is_complete) = self.known, self.walk()
-        changed = sorted(path for path, facts in self.known.items() if before.get(path) != facts)
+        found = (path for path, facts in self.known.items() if before.get(path) != facts)
+        changed = sorted(path for path in found if not is_unfinished(path))
         rows = [
             {"path": path, "size": self.known[path][0], "modifiedMs": self.known[path][1] // 1_000_000}
             for path in changed[:limit]
         ]
         return rows, is_complete and len(changed) <= limit
+
+
+def known_of(stat):
+    return stat.st_size, stat.st_mtime_ns, stat.st_ino
 
 
 def exists(path):

@@ -10,6 +10,7 @@ PARK_SECONDS = 5.0
 IDLE_BEFORE_PARK = 0.025  # shorter, and steady runs would meet a copy each time
 IDLE_COST_FACTOR, LONGEST_IDLE = 2, 0.1  # an expensive copy waits for a longer pause
 BUSY_COST_FACTOR, LONGEST_WITHOUT_COPY = 200, 1.0  # without pauses, a copy is made between runs now and then
+NEVER = float("inf")
 AUTOMATIC = "automatic"
 ROLLED_BACK_ONCE = "the variables were rolled back, but there was no room to keep the checkpoint for another rollback"
 NO_ROOM = "no room for a copy: the cell has reached its process or memory limit"
@@ -31,13 +32,11 @@ class Copier:
     def is_busy(self):
         return self.purpose is not None
 
-    def deadlines(self):
+    def next_due(self):
         if self.died_early:
-            yield 0.0
-        if self.at is not None:
-            yield self.at
-        if self.is_busy:
-            yield self.began + PARK_SECONDS
+            return 0.0
+        due = NEVER if self.at is None else self.at
+        return due if self.purpose is None else min(due, self.began + PARK_SECONDS)
 
     def on_time(self, now):
         if self.died_early:

@@ -114,8 +114,8 @@ class Forking:
 
     # ---------------------------------------------------------------- forks in a call
 
-    def deadlines(self):
-        return [request.deadline for request in self.in_call.values()]
+    def next_due(self):
+        return min(request.deadline for request in self.in_call.values())
 
     def on_time(self, now):
         for request in list(self.in_call.values()):

@@ -1,7 +1,13 @@
 """Which messages of the host make sense. The host is trusted, but a bug in it must not end a session and its variables."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 
+from ..shared.frames import PREFIX, is_one_frame
+
 MOST = 1 << 53
+RUN_START = b'{"t":"run","id":'
+ID_AT = 8 + len(RUN_START)
+ID_DIGITS = 15  # of a number below 2 ** 53
+MAX_KNOWN = 16
 
 
 def number(value):
@@ -73,6 +79,12 @@ MESSAGES = {
         {"maxValueBytes": number, "maxItems": number, "graceMs": milliseconds},
     ),
     "restore": ({"size": number, "timeoutMs": milliseconds}, {}),
+    "file.read": (dict(FILE, start=number, end=number), {}),
+    "file.write": (dict(UPLOAD, size=number), {}),
+    "file.place": (dict(UPLOAD, path=text), {}),
+    "file.drop": (UPLOAD, {}),
+    "file.remove": (FILE, {}),
+    "file.list": ({"prefix": text, "after": text, "limit": number, "timeoutMs": milliseconds}, {}),
     "net.data": ({}, {}),
     "net.end": ({}, {}),
     "net.close": ({}, {}),
@@ -97,3 +109,31 @@ def fits(values, needed, optional):
         if name in values and not is_valid(values[name]):
             return False
     return True
+
+
+class PlainRuns:
+    """Recognizes runs that differ from an earlier one only in their id and code: most runs need no JSON parser here."""
+
+    def __init__(self):
+        self.known = {}  # what follows the id in a header that was parsed and checked, to that header
+
+    def header_of(self, data):
+        """The header of a run that is known but for its id; None for everything else."""
+        if data[8:ID_AT] != RUN_START or not is_one_frame(data):
+            return None
+        end = data.find(b",", ID_AT, ID_AT + ID_DIGITS + 1)
+        known = self.known.get(data[end : 8 + PREFIX.unpack_from(data)[1]]) if end > 0 else None
+        digits = data[ID_AT:end]
+        if known is None or not digits.isdigit() or digits[:1] == b"0":
+            return None
+        header = known.copy()
+        header["id"] = int(digits)
+        return header
+
+    def learn(self, data, header):
+        """`header` is that of a plain run, as the parser read it."""
+        end = data.find(b",", ID_AT, ID_AT + ID_DIGITS + 1)
+        if data[8:ID_AT] == RUN_START and end > 0:
+            if len(self.known) >= MAX_KNOWN:
+                self.known.clear()
+            self.known[data[end : 8 + PREFIX.unpack_from(data)[1]]] = header

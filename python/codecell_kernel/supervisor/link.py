@@ -27,6 +27,7 @@ class WorkerLink:
         self.is_killed = False  # it dies soon, whatever it still answers
         self.is_calming = False
         self.exposed = None  # the frame with the host's functions that the worker has
+        self.packets = 0  # that the last `receive` read
         self.pid = 0
         self.guard = None
         self.token = posix.urandom(TOKEN_BYTES)
@@ -102,6 +103,7 @@ class WorkerLink:
     def receive(self):
         """Messages that carry the token. Drops anything else that user code wrote to this socket."""
         messages = []
+        self.packets = 0
         while len(messages) < 64:
             try:
                 packet = read_some(self.replies)
@@ -109,6 +111,7 @@ class WorkerLink:
                 break
             if not packet:
                 break
+            self.packets += 1
             if packet[:16] != self.token or len(packet) < 20:
                 continue
             length = int.from_bytes(packet[16:20], "little")

@@ -26,6 +26,14 @@ class NewProcesses:
         self.latest = latest
         return changed
 
+    def began(self, own, worker):
+        """The first worker has started. If it and this process are all that ever was in this pid namespace, its first run has
+        nothing to sweep unless it starts something itself.
+        """
+        self.any()
+        if (own, worker, self.latest.strip()) != (1, 2, b"2"):
+            self.forget()
+
     def copied(self, pid, forks):
         """A copy used one pid, or two. If anything else was started meanwhile, the next check has to report it."""
         before = self.latest

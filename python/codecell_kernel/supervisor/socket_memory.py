@@ -41,6 +41,7 @@ class SocketMemory:
         self.counters = [open_counter("/proc/self/net/" + name) for name in ("sockstat", "sockstat6")]
         self.most = 0  # that one socket can hold
         self.unlisted = 0  # number of our own sockets that are not listed
+        self.latest = None, {}  # what the counters said last, and the counts in it: most looks find nothing new
 
     def begin(self):
         """Call it before user code runs, and only if all sockets count: a cold start waits for it."""
@@ -67,13 +68,10 @@ class SocketMemory:
 
     def counts(self):
         """The number of sockets by protocol, and of all sockets."""
-        counts = {"sockets:": 0}
-        for fd in self.counters:
-            for line in (posix.pread(fd, 4096, 0) if fd >= 0 else b"").decode().split("\n"):
-                words = line.split()
-                if len(words) > 2:
-                    counts[words[0]] = int(words[2])
-        return counts
+        said = [posix.pread(fd, 4096, 0) for fd in self.counters if fd >= 0]
+        if said != self.latest[0]:
+            self.latest = said, numbers_in(b"\n".join(said).decode())
+        return self.latest[1]
 
     def internet(self, counts):
         """(number, bytes)"""
@@ -129,6 +127,15 @@ def open_netlink():
         return _socket.socket(NETLINK, kind, SOCK_DIAG)
     except OSError:
         return None
+
+
+def numbers_in(text):
+    counts = {"sockets:": 0}
+    for line in text.split("\n"):
+        words = line.split()
+        if len(words) > 2:
+            counts[words[0]] = int(words[2])
+    return counts
 
 
 def in_use(counts):

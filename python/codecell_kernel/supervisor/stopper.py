@@ -9,18 +9,19 @@ from .processes import signal_quietly
 INTERRUPT_GRACE = 1.0  # gVisor needs more than half of it under load, and a kill loses the run's state
 UNNOTICED_SECONDS = INTERRUPT_GRACE / 2  # user code with its own signal handler has this long to react
 LAST_CALL_SECONDS = INTERRUPT_GRACE / 4
+NEVER = float("inf")
 
 
 class Stopper:
     def __init__(self, branch):
         self.branch = branch
 
-    def deadlines(self):
+    def next_due(self):
+        """Of the current request."""
         active = self.branch.active
-        if active is not None and active.deadline is not None:
-            yield active.deadline
-            if active.interrupt_at is not None:
-                yield active.interrupt_at
+        if active.deadline is None:
+            return NEVER
+        return active.deadline if active.interrupt_at is None else min(active.deadline, active.interrupt_at)
 
     def on_time(self, now):
         active = self.branch.active

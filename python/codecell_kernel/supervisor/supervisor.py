@@ -9,22 +9,26 @@ import _signal
 
 from ..shared.frames import BadFrame, Decoder, head, is_plain_run
 from .branch import Branch
-from .bulk import BulkRelay, NetBody
+from .bulk import BulkRelay, TakenBody
 from .changes import changes_below
 from .channel import Outlet, read_some
-from .host_messages import makes_sense
+from .host_messages import PlainRuns, makes_sense
 from .processes import session_of
 from .request import Request
 from .sweeper import Sweeper
 
 PROTOCOL = 1
 WORKSPACE = "/workspace"
-FEATURES = ["checkpoints", "fork", "snapshot", "changes", "calls"]
+FEATURES = ["checkpoints", "fork", "snapshot", "changes", "calls", "files"]
 OUTLET_HIGH = 1 << 20
 MAX_PLANS = 64
+NEVER = float("inf")
+IN_ORDER = sys.platform == "linux"  # poll(2) looks at descriptors one after the other
 
 
 class Supervisor:
+    files = None  # answers the host's requests about files, once it sends one
+
     def __init__(self, channel, run_worker, notify_filter, answers=None, listener=None, sockets=None):
         """`run_worker` is what a forked worker calls; it never returns. The caller passes it, because this module may not import it.
 
@@ -40,6 +44,7 @@ class Supervisor:
         self.outlet = Outlet(channel if answers is None else answers)
         posix.set_blocking(channel, False)
         self.decoder = Decoder(partial=("data", "net.data"))
+        self.plain_runs = PlainRuns()
         self.bulk = None  # a large body that is still arriving, for a worker or a connection
         self.branches = {}
         self.guards = {}
@@ -51,7 +56,10 @@ class Supervisor:
         self.situation = None  # everything that the interests depend on
         self.interests = {}
         self.owners = {}  # descriptor to the branch it belongs to
-        self.plans = {}  # interests and owners by situation: only a few ever occur
+        self.plans = {}  # interests, owners and `sees_all` by situation: only a few ever occur
+        self.sees_all = False  # the poll covers everything that the only interpreter's run may leave to read
+        self.is_only_event = False  # the event that is being handled was the only one
+        self.due = 0.0  # when `on_time` has something to do, as of the last `wait_ms`
         self.poll = select.poll()
 
     # ---------------------------------------------------------------- the loop
@@ -63,6 +71,8 @@ class Supervisor:
         self.wake_read, wake_write = posix.pipe2(posix.O_CLOEXEC | posix.O_NONBLOCK)
         _signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
         self.sweeper = Sweeper(self.branches)
+        # before any user code: a program may replace the directory, and under srt also those above it
+        self.workspace = posix.open(WORKSPACE, posix.O_PATH | posix.O_DIRECTORY | posix.O_CLOEXEC)
         self.changes = changes_below(WORKSPACE)
         version = "%d.%d.%d" % sys.version_info[:3]
         languages = ["python", "bash"] if posix.access("/bin/bash", posix.X_OK) else ["python"]
@@ -78,7 +88,9 @@ class Supervisor:
         self.watch()
         if self.egress is not None:
             self.egress.watch(self.poll)
-        for fd, events in self.poll.poll(self.wait_ms()):
+        ready = self.poll.poll(self.wait_ms())
+        self.is_only_event = len(ready) == 1
+        for fd, events in ready:
             if fd in self.owners:
                 self.contain(self.owners[fd], self.on_branch_event, fd, events)
                 continue
@@ -100,11 +112,14 @@ class Supervisor:
                 self.changes.drain()
             elif self.egress is not None and fd in self.egress.watched:
                 self.egress.on_event(fd, events, self.poll)
+        self.is_only_event = False
         for branch in list(self.branches.values()):
             if branch.link.dead is not None:
                 self.contain(branch, self.on_dead_worker, branch)
             if branch.calls is not None:
                 branch.calls.grant()  # whatever this step wrote to the worker may have made room
+        if self.files is not None and self.files.can_work:
+            self.files.work()
         self.on_time()
 
     def contain(self, branch, act, *arguments):
@@ -153,15 +168,25 @@ class Supervisor:
             if len(self.plans) >= MAX_PLANS:
                 self.plans.clear()
             plan = self.plans[situation] = self.interests_now(bulk_is_full)
-        wanted, self.owners = plan
+        wanted, self.owners, self.sees_all = plan
         if wanted is self.interests:
             return
-        for fd in self.interests.keys() - wanted.keys():
-            self.poll.unregister(fd)
+        last = self.changes.fd  # stays behind the replies, for `has_seen_all`
+        for fd in self.interests:
+            if fd == last or fd not in wanted:
+                self.poll.unregister(fd)
         for fd, events in wanted.items():
-            if self.interests.get(fd) != events:
+            if fd == last or self.interests.get(fd) != events:
                 self.poll.register(fd, events)
         self.interests = wanted
+
+    def has_seen_all(self, link):
+        """Whether the poll that reported the end of a run has shown that there is no output and no changed file to read.
+
+        Linux looks at descriptors in the order in which they were registered, and the replies come first: what the run wrote
+        before its last message would have been reported too. It is not known for a message that was read after another one.
+        """
+        return self.sees_all and self.is_only_event and link.packets == 1
 
     def interests_now(self, bulk_is_full):
         has_room = self.outlet.size < OUTLET_HIGH
@@ -185,16 +210,25 @@ class Supervisor:
                 if has_room:
                     for fd in link.streams:
                         wanted[fd] = select.POLLIN
-        return wanted, owners
+        sees_all = IN_ORDER and len(self.branches) == 1 and self.changes.fd in wanted and has_room
+        return wanted, owners, sees_all
 
     def wait_ms(self):
-        times = [time for branch in self.branches.values() for time in branch.deadlines()]
-        if self.branches and self.watched is not None:
-            times.append(self.watched.due)
-        return None if not times else max(0, int((min(times) - monotonic()) * 1000) + 1)
+        due = NEVER
+        for branch in self.branches.values():
+            due = min(due, branch.next_due())
+        if self.watched is not None and self.branches:
+            due = min(due, self.watched.due)
+        self.due = due
+        if self.files is not None and self.files.can_work:
+            return 0
+        return None if due == NEVER else max(0, int((due - monotonic()) * 1000) + 1)
 
     def on_time(self):
+        """A deadline that this step has set is the next step's: `wait_ms` knows it then."""
         now = monotonic()
+        if now < self.due:
+            return
         for branch in list(self.branches.values()):
             self.contain(branch, branch.on_time, now)
         if self.branches and self.watched is not None:
@@ -203,7 +237,7 @@ class Supervisor:
     def look_soon(self, now):
         """A run starts: check its memory and processes from now on."""
         if self.watched is not None:
-            self.watched.due = now
+            self.watched.look_soon(now)
 
     # ---------------------------------------------------------------- host to cell
 
@@ -217,11 +251,9 @@ class Supervisor:
             return
         if not data:
             posix._exit(0)  # the host has exited; Linux kills everything else in this pid namespace
-        if self.forwards_run(data):
-            header = self.decoder.feed(data)[0][0]
-            if not makes_sense(header):
-                raise BadFrame  # the worker has it already
-            self.branches[0].on_forwarded(Request(header))
+        known = None if self.decoder.buffer else self.plain_runs.header_of(data)
+        if self.forwards_run(data, known is not None):
+            self.branches[0].on_forwarded(Request(known or self.learned_run(data)))
             return
         for header, body, frame in self.decoder.feed(data):
             self.on_message(header, body, frame)
@@ -230,20 +262,31 @@ class Supervisor:
             self.bulk = BulkRelay(self.channel, None, missing, False)
             self.relay()
         elif missing and header["t"] == "net.data":
-            self.bulk = NetBody(self, header["id"], missing)
+            self.bulk = TakenBody(self.channel, missing, lambda data: self.give_egress(header["id"], data))
+        elif missing and self.is_for_file(header):
+            number, request = header.get("branch", 0), header["id"]
+            self.bulk = TakenBody(self.channel, missing, lambda data: self.files.take_data(number, request, data))
         elif missing:
             branch = self.branches.get(header.get("branch", 0))
             wanted = branch is not None and branch.takes_data(header["id"])
             self.bulk = BulkRelay(self.channel, branch, missing, wanted)
             self.relay()
 
-    def forwards_run(self, data):
+    def forwards_run(self, data, is_known):
         """Forwards a run unparsed if the worker is free. The worker starts it while the supervisor does the bookkeeping."""
         first = self.branches.get(0)
-        if first is None or self.decoder.buffer or not is_plain_run(data) or not first.takes_run_at_once():
+        if first is None or not (is_known or (not self.decoder.buffer and is_plain_run(data))) or not first.takes_run_at_once():
             return False
         first.link.outlet.write(data)
         return True
+
+    def learned_run(self, data):
+        """The header of a plain run, which the worker has already."""
+        header = self.decoder.feed(data)[0][0]
+        if not makes_sense(header):
+            raise BadFrame
+        self.plain_runs.learn(data, header)
+        return header
 
     def relay(self):
         """Moves the rest of a large body from the channel to the worker, without copying it through this process."""
@@ -273,6 +316,7 @@ class Supervisor:
             elif self.listener is not None:
                 self.listener.close()  # the host accepts its connections from now on
             self.add(Branch(self, 0, header))
+            self.sweeper.new_processes.began(posix.getpid(), self.branches[0].link.pid)
             return
         if kind[:4] == "net.":
             if self.egress is not None:
@@ -280,7 +324,9 @@ class Supervisor:
             return
         branch = self.branches.get(header.get("branch", 0))
         if kind == "data":
-            if branch is not None and branch.takes_data(header["id"]):
+            if self.is_for_file(header):
+                self.files.take_data(header.get("branch", 0), header["id"], body)
+            elif branch is not None and branch.takes_data(header["id"]):
                 branch.link.outlet.write(bytes(body))
                 branch.grant()
         elif kind == "in":
@@ -293,8 +339,25 @@ class Supervisor:
             self.refuse(header)
         elif kind == "interrupt":
             branch.on_interrupt(header["id"])
+        elif kind[:5] == "file.":
+            self.serve_file(header)
         else:
             self.contain(branch, branch.on_request, Request(header, bytes(frame)))
+
+    def serve_file(self, header):
+        """Imported only if the host asks for files: every import slows down a cold start."""
+        if self.files is None:
+            from ..files.served_files import ServedFiles
+
+            self.files = ServedFiles(self.workspace, self.outlet, self.changes.placed)
+        self.files.on_request(header)
+
+    def is_for_file(self, header):
+        return self.files is not None and self.files.takes_data(header.get("branch", 0), header["id"])
+
+    def give_egress(self, number, data):
+        if self.egress is not None:
+            self.egress.give(number, data, self.poll)
 
     def watch_limits(self, config):
         from .watched_limits import WatchedLimits
@@ -338,6 +401,8 @@ class Supervisor:
     def remove(self, branch):
         del self.branches[branch.number]
         self.drop_bulk(branch)
+        if self.files is not None:
+            self.files.leave(branch.number)
         self.sweeper.sweep(but=branch)
         branch.close()
 

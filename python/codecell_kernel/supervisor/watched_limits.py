@@ -1,5 +1,6 @@
-"""Memory and process limits that the supervisor enforces itself: for cells without a cgroup, and for what no cgroup counts."""
+"""Limits that the supervisor enforces itself: for cells without a cgroup, and for what no cgroup counts."""
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
+import posix
 from time import monotonic
 
 from .processes import anonymous_bytes, pids, resident_bytes
@@ -7,6 +8,7 @@ from .processes import anonymous_bytes, pids, resident_bytes
 RUNNING_SECONDS = 0.02
 IDLE_SECONDS = 0.1
 IDLE_GROUP_SECONDS = 1.0  # with a cgroup, which limits almost everything
+TERMINALS = 64  # all cells and containers of a machine share a few thousand
 
 
 class WatchedLimits:
@@ -23,6 +25,10 @@ class WatchedLimits:
         self.processes = config.get("watchProcesses")
         self.due = 0.0
 
+    def look_soon(self, now):
+        """A run starts. At its start there is nothing of it to see: the first look is as far away as any two looks during it."""
+        self.due = min(self.due, now + RUNNING_SECONDS)
+
     def on_time(self, now):
         """Also checks between two runs: threads and timers of user code keep running."""
         if now < self.due:
@@ -36,6 +42,7 @@ class WatchedLimits:
     def look(self, active):
         """`active` are the branches with a current request."""
         self.watch_processes()
+        self.watch_terminals()
         if not self.is_over():
             return
         if active:
@@ -57,3 +64,18 @@ class WatchedLimits:
         """A run that starts too many processes loses all of them, and continues."""
         if self.processes and len(pids()) - len(self.sweeper.kept()) > self.processes:
             self.sweeper.kill_leftovers()
+
+    def watch_terminals(self):
+        """Only the template layout has a /dev/pts with a limit. Elsewhere, who has more loses processes and interpreter."""
+        if terminals() <= TERMINALS:
+            return
+        self.sweeper.kill_leftovers()
+        for branch in self.branches.values():
+            branch.recovery.end_idle("it had more than %d terminals open" % TERMINALS)
+
+
+def terminals():
+    try:
+        return len(posix.listdir("/dev/pts")) - 1  # the other entry is ptmx
+    except OSError:
+        return 0

@@ -23,6 +23,9 @@ METHODS = (
 )
 
 
+# Values of exactly these types have no other format than text: nothing can be added to the types themselves.
+PLAIN = frozenset((int, str, float, bool, bytes, list, tuple, dict, set, frozenset, complex, range, type(None)))
+
 current = None  # the Displays of this interpreter, for libraries that show something on their own
 
 
@@ -56,6 +59,9 @@ class Displays:
 
     def show_value(self, text, value):
         """The value of the last expression, if it has more than text and its picture was not shown in this run already."""
+        kind = type(value)
+        if type(kind) is type and kind in PLAIN:  # a metaclass may have any `__hash__`
+            return
         parts = rich_parts(value)
         if parts and not self.has_shown(parts.get("image/png")):
             self.send(dict({"text/plain": text.encode("utf-8", "backslashreplace")}, **parts), value)

@@ -204,7 +204,10 @@ class Interpreter:
         keep, before = values.append, sys.displayhook
         sys.displayhook = keep
         try:
-            await self.evaluate(code)
+            if code.co_flags & IS_COROUTINE:
+                await self.run_coroutine(eval(code, self.namespace))
+            else:
+                eval(code, self.namespace)  # not through `evaluate`: one coroutine less for most runs
         finally:
             if sys.displayhook is keep:  # unless the statement itself replaced it
                 sys.displayhook = before

@@ -60,16 +60,19 @@ class Worker:
     def read(self, size):
         """The next `size` bytes. Keeps any bytes beyond them, so that most requests need one system call."""
         while len(self.unread) < size:
-            try:
-                more = posix.read(self.requests, max(READ_BYTES, size - len(self.unread)))
-            except BlockingIOError:
-                posix.set_blocking(self.requests, True)  # user code may have changed it
-                continue
-            if not more:
-                posix._exit(0)
-            self.unread = self.unread + more if self.unread else more
+            self.read_more(size - len(self.unread))
         data, self.unread = self.unread[:size], self.unread[size:]
         return data
+
+    def read_more(self, missing):
+        try:
+            more = posix.read(self.requests, max(READ_BYTES, missing))
+        except BlockingIOError:
+            posix.set_blocking(self.requests, True)  # user code may have changed it
+            return
+        if not more:
+            posix._exit(0)
+        self.unread = self.unread + more if self.unread else more
 
     def serve(self):
         self.look_at_cpu()  # the start of the worker is not the first run's
@@ -89,6 +92,15 @@ class Worker:
                 posix._exit(70)
 
     def read_frame(self):
+        if not self.unread:
+            self.read_more(8)
+        data = self.unread
+        if len(data) >= 8:
+            length, header_length = PREFIX.unpack_from(data)
+            if len(data) == 4 + length:  # most requests come alone and whole: nothing to put together
+                self.unread = b""
+                body_at = 8 + header_length
+                return loads(data[8:body_at].decode()), data[body_at:]
         length, header_length = PREFIX.unpack(self.read(8))
         frame = self.read(length - 4)
         return loads(frame[:header_length].decode()), frame[header_length:]

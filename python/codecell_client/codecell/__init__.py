@@ -27,6 +27,7 @@ from .wire.session import (
     SessionInfo,
     SessionPolicy,
     Snapshot,
+    Undone,
     Variable,
 )
 
@@ -63,6 +64,7 @@ __all__ = [
     "StillRunning",
     "Unreachable",
     "Usage",
+    "Undone",
     "Variable",
     "aio",
     "connect",

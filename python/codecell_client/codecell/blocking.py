@@ -33,6 +33,7 @@ from .wire.session import (
     SessionPolicy,
     Snapshot,
     StdinSent,
+    Undone,
     Variable,
 )
 
@@ -369,6 +370,10 @@ class Session:
     def rollback(self, name: str) -> Checkpoint:
         """Restores the variables of a checkpoint. Files are not changed."""
         return _do(self._inner.rollback(name))
+
+    def undo(self) -> Undone:
+        """Restores the variables from before the last run, as often as `session.undo` of the policy allows."""
+        return _do(self._inner.undo())
 
     def forget_checkpoint(self, name: str) -> None:
         """Removes a checkpoint."""

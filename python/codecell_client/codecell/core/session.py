@@ -27,6 +27,7 @@ from ..wire.session import (
     SessionInfo,
     SessionPolicy,
     Snapshot,
+    Undone,
     Variable,
 )
 from .functions import Callee, Functions
@@ -389,6 +390,10 @@ class AsyncSession:
     async def rollback(self, name: str) -> Checkpoint:
         """Restores the variables of a checkpoint. Files are not changed."""
         return decode(Checkpoint, await self._post("/checkpoints/%s/rollback" % segment(name)))
+
+    async def undo(self) -> Undone:
+        """Restores the variables from before the last run, as often as `session.undo` of the policy allows."""
+        return decode(Undone, await self._post("/undo"))
 
     async def forget_checkpoint(self, name: str) -> None:
         await self._transport.call(Request("DELETE", "%s/checkpoints/%s" % (self._path, segment(name))))

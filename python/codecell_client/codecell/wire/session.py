@@ -17,6 +17,14 @@ class Checkpoint:
 
 
 @dataclasses.dataclass(frozen=True)
+class Undone:
+    """An undo: the run that was undone, and how many more can be."""
+
+    run: int
+    left: int
+
+
+@dataclasses.dataclass(frozen=True)
 class SessionInfo:
     """A session as the service lists it."""
 
@@ -34,6 +42,7 @@ class SessionInfo:
     snapshot_size: Optional[int] = None
     shared_cell: Optional[int] = None
     problem: Optional[str] = None
+    policy_hash: Optional[str] = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +51,16 @@ class SkippedVariable:
 
     name: str
     reason: str
+
+
+@dataclasses.dataclass(frozen=True)
+class SavedFiles:
+    """The files of a save, if they are not in a directory of the host. `size` is their bytes together."""
+
+    count: int
+    size: int
+    skipped: Tuple[SkippedVariable, ...]
+    skipped_count: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,6 +75,7 @@ class Snapshot:
     runner: str
     variables: Tuple[str, ...]
     skipped: Tuple[SkippedVariable, ...]
+    files: Optional[SavedFiles] = None
 
 
 @dataclasses.dataclass(frozen=True)

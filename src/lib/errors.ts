@@ -32,6 +32,8 @@ export type CodecellErrorCode =
   /** a saved session cannot be read */
   | "snapshot_damaged"
   | "checkpoint_unknown"
+  /** no run of this session can be undone now */
+  | "nothing_to_undo"
   /** this runner cannot do that */
   | "not_supported"
   /** the run ended too long ago, or never existed */

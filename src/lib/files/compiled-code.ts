@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
-import { runtimePath } from "./runtime-path.ts";
+import { privateRuntimePath } from "./runtime-path.ts";
 
 const keepMs = 7 * 24 * 3_600_000;
 
@@ -9,7 +9,8 @@ const keepMs = 7 * 24 * 3_600_000;
  * can write to this directory can run code as this user.
  */
 export function compiledCodeDirectory(uid = process.getuid?.() ?? 0, runtime = process.env.XDG_RUNTIME_DIR) {
-  return uid === 0 || runtime ? join(runtimePath(uid, runtime), "compiled") : undefined;
+  const path = privateRuntimePath(uid, runtime);
+  return path && join(path, "compiled");
 }
 
 /**

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -18,4 +18,15 @@ test("a pipe is held until it is released, however often it is checked", async (
   expect(await isPipeHeld(path)).toBe(true);
   await release();
   expect(await isPipeHeld(path)).toBe(false);
+});
+
+test.skipIf(process.platform !== "linux")("a pipe can be made through a descriptor of its directory", async () => {
+  const handle = await open(directory, "r");
+  try {
+    const release = await holdPipe(`/proc/self/fd/${handle.fd}/held`);
+    expect(await isPipeHeld(join(directory, "held"))).toBe(true);
+    await release();
+  } finally {
+    await handle.close();
+  }
 });

@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { close, constants, open } from "node:fs";
+import { basename, dirname } from "node:path";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
@@ -9,7 +10,8 @@ const closeFile = promisify(close);
 
 /** A named pipe that this process holds open for reading, which other processes can check until we exit. */
 export async function holdPipe(path: string): Promise<() => Promise<void>> {
-  await run("mkfifo", ["-m", "600", path], { env: { PATH: "/usr/bin:/bin" } });
+  // The path may begin with a descriptor of this process (`/proc/self/fd/24`). A child has it until it starts its program.
+  await run("mkfifo", ["-m", "600", basename(path)], { cwd: dirname(path), env: { PATH: "/usr/bin:/bin" } });
   const descriptor = await openFile(path, constants.O_RDONLY | constants.O_NONBLOCK);
   return () => closeFile(descriptor);
 }

@@ -1,12 +1,16 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { namespaceRoot } from "./namespace-root.ts";
 
 /**
  * The directory for persistent state: `$XDG_STATE_HOME/codecell`, by default under the home directory. For root it is one that
- * other uids can traverse, because cells of root run under another uid.
+ * other uids can traverse, because cells of root run under another uid. Root of a user namespace has one of its own under the home
+ * directory: files in it belong to uids that codecell cannot read outside of such a namespace.
  */
 export function stateDirectory(environment: NodeJS.ProcessEnv = process.env): string {
   const configured = environment.XDG_STATE_HOME;
-  if (configured?.startsWith("/")) return join(configured, "codecell");
-  return process.getuid?.() === 0 ? "/var/lib/codecell" : join(homedir(), ".local", "state", "codecell");
+  const name = namespaceRoot() === undefined ? "codecell" : "codecell-users";
+  if (configured?.startsWith("/")) return join(configured, name);
+  const isRoot = process.getuid?.() === 0 && name === "codecell";
+  return isRoot ? "/var/lib/codecell" : join(homedir(), ".local", "state", name);
 }

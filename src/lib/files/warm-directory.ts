@@ -1,6 +1,6 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
-import { runtimePath } from "./runtime-path.ts";
+import { privateRuntimePath } from "./runtime-path.ts";
 
 /**
  * Where processes that hold warm cells listen. Undefined: nowhere, because programs are often given all of /tmp, and whoever
@@ -10,7 +10,8 @@ export function warmDirectory(
   uid = process.getuid?.() ?? 0,
   runtime = process.env.XDG_RUNTIME_DIR,
 ): string | undefined {
-  return uid === 0 || runtime?.startsWith("/") ? join(runtimePath(uid, runtime), "warm") : undefined;
+  const path = uid === 0 || runtime?.startsWith("/") ? privateRuntimePath(uid, runtime) : undefined;
+  return path && join(path, "warm");
 }
 
 /** Why a socket must not be used; undefined: it belongs to this user, and only this user can replace it. */

@@ -27,6 +27,8 @@ async function createRunners(logger: Logger, use: RunnersUse): Promise<SandboxRu
       return [(await import("../runners/wasm/runner.ts")).wasmRunner({ logger })];
     case "srt":
       return [(await import("../runners/srt/runner.ts")).srtRunner({ logger })];
+    case "kubernetes":
+      return [(await import("../runners/kubernetes/runner.ts")).kubernetesRunner({ logger })];
     default:
       return (await import("../runners/built-in-runners.ts")).builtInRunners(logger, use);
   }

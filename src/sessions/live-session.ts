@@ -1,5 +1,6 @@
 import { HashCache } from "../artifacts/hash-cache.ts";
 import type { WorkspaceFiles } from "../artifacts/workspace-files.ts";
+import type { CellFiles } from "../kernel/cell-files.ts";
 import type { ForkInCall, KernelClient, LostMessage } from "../kernel/client.ts";
 import type { Inspection, RestoreFailure, ValueFormat, Variable } from "../kernel/messages.ts";
 import { parsePreview, type ValuePreview } from "../kernel/value-preview.ts";
@@ -12,6 +13,7 @@ import type { CellPackages } from "../runners/cell-packages.ts";
 import type { CellUsage } from "../runners/cell-usage.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
 import type { CellDisk } from "../runners/runner.ts";
+import { kernelFiles } from "./files/kernel-files.ts";
 import type { FunctionTable } from "./functions/function-table.ts";
 import type { Checkpoint } from "./interpreter/checkpoint.ts";
 import { completionTarget } from "./interpreter/completion-target.ts";
@@ -29,6 +31,7 @@ import {
   readValue,
 } from "./interpreter/session-values.ts";
 import { checkVariableName, isVariableName } from "./interpreter/variable-name.ts";
+import type { UsageSample, UsageSamples } from "./lifecycle/usage-samples.ts";
 import type { WantedPackages } from "./packages/inside-installs.ts";
 import type { CellPolicy } from "./rules/cell-policy.ts";
 import type { RunningSession } from "./runs/finish-run.ts";
@@ -57,6 +60,8 @@ export interface LiveSessionParts {
   readonly onFork: (fork: LiveSession) => void;
   /** the files of /workspace, if the host can access them */
   readonly files?: WorkspaceFiles;
+  /** no directory of the host holds them: they end with the cell */
+  readonly filesStayInCell: boolean;
   /** absent: nothing is recorded */
   readonly audit?: SessionAudit;
   /** prepares what a program wants installed; absent: programs install nothing */
@@ -65,8 +70,10 @@ export interface LiveSessionParts {
 
 /** A session in its cell. Its interpreter keeps variables from one run to the next. */
 export class LiveSession implements AsyncDisposable {
-  /** the workspace, as the host accesses it; absent: the files exist only in the cell */
+  /** the workspace, as the host accesses it; absent: the host cannot */
   readonly files: WorkspaceFiles | undefined;
+  /** no directory of the host holds its files: they end with the cell */
+  readonly filesStayInCell: boolean;
   /** @internal what was kept and lost of its variables between runs */
   readonly interpreter: InterpreterState;
   readonly #parts: LiveSessionParts;
@@ -85,6 +92,7 @@ export class LiveSession implements AsyncDisposable {
     this.#parts = parts;
     this.#id = parts.id;
     this.files = files;
+    this.filesStayInCell = parts.filesStayInCell;
     this.#cell = cell;
     this.#kernel = kernel;
     this.#losses = losses;
@@ -112,6 +120,16 @@ export class LiveSession implements AsyncDisposable {
   /** @internal Makes the first run as fast as later ones; for a session in the pool. */
   rehearse(): Promise<void> {
     return this.#kernel.rehearse();
+  }
+
+  /** @internal Files that no directory of the host holds, as its kernel serves them. */
+  get cellFiles(): CellFiles | undefined {
+    return this.files && this.filesStayInCell ? this.#kernel.files : undefined;
+  }
+
+  /** @internal Changes when the files are lost with the interpreter, in cells that keep them in its memory. */
+  get filesAge(): number {
+    return this.features.includes("checkpoints") ? 0 : this.#kernel.freshStarts;
   }
 
   /** The policy that applies now. */
@@ -307,6 +325,20 @@ export class LiveSession implements AsyncDisposable {
     return checkpoint;
   }
 
+  /** Restores the variables from before the last run. Files do not change. */
+  async undo(): Promise<{ readonly run: number; readonly left: number }> {
+    this.#assertOpen();
+    if (!this.features.includes("checkpoints")) {
+      const message = `the ${this.receipt.runner} runner does not support undo: it cannot copy an interpreter`;
+      throw new CodecellError("not_supported", message, { hint: "use the process runner" });
+    }
+    assertUndo(this.policy);
+    this.#runs.assertIdle("await its result or interrupt it first");
+    const run = await this.interpreter.undo.undo(this.id);
+    this.#losses.followedBy(`variables are as they were before run ${run}`);
+    return { run, left: this.interpreter.undo.left };
+  }
+
   /** Deletes a checkpoint and frees its memory. */
   async forgetCheckpoint(name: string): Promise<void> {
     this.#assertIdle("checkpoints");
@@ -328,11 +360,13 @@ export class LiveSession implements AsyncDisposable {
         losses.happenedBetweenRuns(notes);
         fork?.lostBetweenRuns();
       },
-      onGone: (name: string) => fork?.interpreter.checkpoints.ended(name),
+      onGone: (name: string) => fork?.interpreter.copyEnded(name),
     };
     const kernel = await this.#kernel.fork(events, inCall);
     losses.inherit(this.#losses);
-    fork = new LiveSession({ ...this.#parts, id, kernel, losses, cell: this.#cell.acquire() });
+    // over its own interpreter: this session may be closed before the fork
+    const files = this.files && this.filesStayInCell ? { files: kernelFiles(kernel.files) } : {};
+    fork = new LiveSession({ ...this.#parts, ...files, id, kernel, losses, cell: this.#cell.acquire() });
     this.#parts.onFork(fork);
     return fork;
   }
@@ -340,6 +374,11 @@ export class LiveSession implements AsyncDisposable {
   /** @internal Counts a memory kill that ended the interpreter between two runs, or the next crash would be blamed on it. */
   lostBetweenRuns(): void {
     void this.#cell.struckByMemoryKiller();
+  }
+
+  /** What it asked of the network lately; undefined: it has none. */
+  get networkLog() {
+    return this.#parts.cell.network?.log.list(this.id);
   }
 
   /** How many sessions live in this one's cell, itself included. */
@@ -391,9 +430,24 @@ export class LiveSession implements AsyncDisposable {
     this.#losses.add(note);
   }
 
+  /** @internal The same for the loss of what the caller last saw: saves and checkpoints are refused until it is told. */
+  addLoss(note: string): void {
+    this.#losses.addLoss(note);
+  }
+
   /** What the whole cell uses now, as far as the runner can tell. */
   usage(): Promise<CellUsage> {
     return this.#cell.usage();
+  }
+
+  /** @internal What the cell used over time. */
+  get samples(): UsageSamples {
+    return this.#cell.samples;
+  }
+
+  /** @internal Adds a sample of what the cell uses now. */
+  measure(): Promise<UsageSample | undefined> {
+    return this.#cell.measure();
   }
 
   /** Ends the cell and everything in it; the same as disposing, for code without `await using`. Twice is safe. */
@@ -451,4 +505,12 @@ export class LiveSession implements AsyncDisposable {
     this.#assertOpen();
     this.#runs.assertReady(code, language);
   }
+}
+
+/** @internal Throws unless the policy keeps copies to undo runs. */
+export function assertUndo({ session }: Policy): void {
+  if (session.undo > 0) return;
+  throw new CodecellError("not_supported", "no run can be undone under this policy", {
+    hint: "set session.undo in the policy to the number of runs that can be undone",
+  });
 }

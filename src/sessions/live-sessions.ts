@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { visibleMounts } from "../artifacts/visible-mounts.ts";
 import { denyNothing, openWorkspaceFiles, type WorkspaceFiles } from "../artifacts/workspace-files.ts";
 import { type Audit, silentAudit } from "../audit/audit.ts";
+import { ObservedAudit } from "../audit/observed-audit.ts";
 import { type EgressOptions, EgressProcess } from "../egress/process/egress-process.ts";
 import { type InterpreterEvents, KernelClient } from "../kernel/client.ts";
 import type { KernelSetup } from "../kernel/messages.ts";
@@ -101,7 +102,8 @@ export class LiveSessions implements AsyncDisposable {
     this.#chosen = chosen;
     this.#runners = runners;
     const isWritten = audit !== undefined && audit !== silentAudit;
-    this.audit = isWritten && policy.audit.enabled ? new SessionAudit(audit, policy) : undefined;
+    const isSeen = isWritten && (policy.audit.enabled || audit instanceof ObservedAudit);
+    this.audit = isSeen ? new SessionAudit(audit, policy) : undefined;
     this.#egress = new EgressProcess(egress);
   }
 
@@ -166,7 +168,7 @@ export class LiveSessions implements AsyncDisposable {
         session?.lostBetweenRuns();
         if (message.state === "lost") session?.interpreter.lost();
       },
-      onGone: (name) => session?.interpreter.checkpoints.ended(name),
+      onGone: (name) => session?.interpreter.copyEnded(name),
     };
     const network = policy.net.enabled ? await CellNetwork.open(this.#egress, policy) : undefined;
     cleanup.defer(() => network?.[Symbol.asyncDispose]());
@@ -177,9 +179,9 @@ export class LiveSessions implements AsyncDisposable {
     );
     const { cell, kernel, runner } = started;
     cleanup.defer(() => cell[Symbol.asyncDispose]());
-    const files = kernel.info.features.includes("files")
-      ? kernelFiles(kernel.files)
-      : await this.#openFiles(runner, options.workspace);
+    // The host's own directory first: every kernel can serve files, and a directory needs no interpreter to be read.
+    const directory = await this.#openDirectory(runner, options.workspace);
+    const files = directory ?? (kernel.info.features.includes("files") ? kernelFiles(kernel.files) : undefined);
     cleanup.move();
     const audit = options.isManaged ? undefined : this.audit;
     const onClose = (closed: LiveSession) => {
@@ -203,7 +205,8 @@ export class LiveSessions implements AsyncDisposable {
     };
     const packages = policy.kernel.packages.inside ? this.#packages : undefined;
     const preparePackages = packages && ((wanted: WantedPackages) => packages.forProgram(runner, policy, wanted));
-    const parts = { id, kernel, losses, onClose, onClosed, onFork, cell: cellShare, preparePackages };
+    const filesStayInCell = directory === undefined;
+    const parts = { id, kernel, losses, onClose, onClosed, onFork, cell: cellShare, preparePackages, filesStayInCell };
     session = new LiveSession({ ...parts, ...(files ? { files } : {}), ...(this.audit ? { audit: this.audit } : {}) });
     this.#sessions.add(session);
     await this.#putInForce(session, options.requestedRules);
@@ -254,8 +257,8 @@ export class LiveSessions implements AsyncDisposable {
     return { cell, kernel, runner, receipt: packages ? receiptWithPackages(receipt, packages) : receipt };
   }
 
-  /** The workspace, as the host accesses it; undefined if the host has none. */
-  async #openFiles(runner: SandboxRunner, own: SessionWorkspace | undefined): Promise<WorkspaceFiles | undefined> {
+  /** The host's directory that is the workspace; undefined if the cell keeps its files itself. */
+  async #openDirectory(runner: SandboxRunner, own: SessionWorkspace | undefined): Promise<WorkspaceFiles | undefined> {
     const { fs } = this.policy;
     if (fs.workspace) {
       const root = await realpath(fs.workspace);

@@ -5,7 +5,9 @@ import type { Policy } from "../policy/schema.ts";
 import type { CallingSession } from "./functions/function-table.ts";
 import type { HostFunctions } from "./functions/host-function.ts";
 import { SessionFunctions } from "./functions/session-functions.ts";
+import { SessionLineage } from "./lineage/session-lineage.ts";
 import type { LiveSession } from "./live-session.ts";
+import type { NetworkEntry } from "./network/network-log.ts";
 import { SessionRuns } from "./runs/session-runs.ts";
 import type { Session } from "./session.ts";
 import type { SessionAudit } from "./session-audit.ts";
@@ -13,8 +15,9 @@ import { SessionCell } from "./session-cell.ts";
 import { sessionClosed, sessionExpired } from "./session-errors.ts";
 import { shownId } from "./session-id.ts";
 import type { SessionInfo, SessionState } from "./session-info.ts";
+import type { SessionRecord, SnapshotInfo } from "./storage/session-record.ts";
 import { lossBefore, type RestoreReport, SessionSaves, unreported } from "./storage/session-saves.ts";
-import type { SessionRecord, SessionStore, SnapshotInfo } from "./storage/store.ts";
+import type { HeldSession, SessionStorage } from "./storage/session-storage.ts";
 
 /** @internal */
 export interface ManagedSessionParts {
@@ -23,7 +26,7 @@ export interface ManagedSessionParts {
   readonly operatorPolicy: () => Policy;
   /** the runner of the next cell */
   readonly nextRunner: () => string;
-  readonly store: SessionStore;
+  readonly store: SessionStorage;
   /** wall-clock milliseconds */
   readonly now: () => number;
   /** absent: nothing is recorded */
@@ -36,23 +39,32 @@ export interface ManagedSessionParts {
 
 /** A session as its codecell manages it: its record, its cell, its saves, and its way from one cell to the next. */
 export class ManagedSession {
-  record: SessionRecord;
-  readonly store: SessionStore;
+  readonly store: SessionStorage;
   readonly audit: SessionAudit | undefined;
   readonly cell: SessionCell;
   readonly saves: SessionSaves;
   readonly runs: SessionRuns;
   /** what its programs may call on the host */
   readonly functions: SessionFunctions;
+  /** what happened to its variables */
+  readonly lineage: SessionLineage;
   readonly #parts: ManagedSessionParts;
+  /** its `usedMs` and `runs` may be outdated; see `record` */
+  #record: SessionRecord;
+  #usedMs: number;
+  #runCount: number;
   #usedAt = performance.now();
   /** how many calls are changing variables */
   #changing = 0;
   #restored: RestoreReport | undefined;
+  #lostNote: string | undefined;
+  #held: HeldSession | undefined;
 
   constructor(parts: ManagedSessionParts, live?: LiveSession) {
     this.#parts = parts;
-    this.record = parts.record;
+    this.#record = parts.record;
+    this.#usedMs = parts.record.usedMs;
+    this.#runCount = parts.record.runs;
     this.store = parts.store;
     this.audit = parts.audit;
     const onUse = () => this.touch();
@@ -68,6 +80,7 @@ export class ManagedSession {
     };
     const { inside } = parts.operatorPolicy().kernel.packages;
     this.functions = new SessionFunctions(calling, inside ? () => this.#installs() : undefined);
+    this.lineage = new SessionLineage(this, parts.now);
     this.runs = new SessionRuns(this);
   }
 
@@ -80,14 +93,47 @@ export class ManagedSession {
     });
   }
 
+  /** What the disk keeps of it. Made when it is asked for: each run changes it several times. */
+  get record(): SessionRecord {
+    const [usedMs, runs] = [this.#usedMs, this.#runCount];
+    if (this.#record.usedMs !== usedMs || this.#record.runs !== runs) this.#record = { ...this.#record, usedMs, runs };
+    return this.#record;
+  }
+
+  set record(record: SessionRecord) {
+    this.#record = record;
+    this.#usedMs = record.usedMs;
+    this.#runCount = record.runs;
+  }
+
+  /** How many runs it has had, over all its cells. */
+  get runCount(): number {
+    return this.#runCount;
+  }
+
+  set runCount(count: number) {
+    this.#runCount = count;
+  }
+
   /** The id that callers use: without the namespace of a tenant. */
   get id(): string {
-    return shownId(this.record.id);
+    return shownId(this.#record.id);
   }
 
   /** The id that the codecell and the disk use. */
   get key(): string {
-    return this.record.id;
+    return this.#record.id;
+  }
+
+  /** Where what is kept of it is written. Only a persistent session has one. */
+  get held(): HeldSession {
+    if (this.#held) return this.#held;
+    throw new CodecellError("internal", `session ${this.id} is not held by this process: nothing of it can be written`);
+  }
+
+  /** This process holds the session from now on. Who opened it gives it back. */
+  hold(held: HeldSession): void {
+    this.#held = held;
   }
 
   /** The session in its cell; undefined: no cell has started. */
@@ -97,7 +143,7 @@ export class ManagedSession {
 
   /** The policy of its cell, or of the next one. */
   get policy(): Policy {
-    return this.live?.policy ?? policyInForce(this.#parts.operatorPolicy(), this.record.asked ?? {});
+    return this.live?.policy ?? policyInForce(this.#parts.operatorPolicy(), this.#record.asked ?? {});
   }
 
   /** The runner of its cell, or the one that its next cell is expected in. */
@@ -106,7 +152,7 @@ export class ManagedSession {
   }
 
   get usedMs(): number {
-    return this.record.usedMs;
+    return this.#usedMs;
   }
 
   /** The same by the clock of `performance`, which does not jump. */
@@ -136,13 +182,19 @@ export class ManagedSession {
       isPersistent: this.policy.session.persist,
       checkpoints: this.live?.checkpoints ?? [],
       sharers: this.live?.sharers ?? 0,
+      policyHash: this.live?.receipt.policyHash,
     };
+  }
+
+  /** The last decisions about its network, and how many older ones are gone. They are kept as long as its cell. */
+  get networkLog(): { readonly entries: readonly NetworkEntry[]; readonly dropped: number } {
+    return this.live?.networkLog ?? { entries: [], dropped: 0 };
   }
 
   /** The session was used: its idle time starts again. */
   touch(): void {
     this.#usedAt = performance.now();
-    this.record = { ...this.record, usedMs: this.#parts.now() };
+    this.#usedMs = this.#parts.now();
   }
 
   /** A session that waited in a pool gets its id, and its life starts. */
@@ -170,6 +222,11 @@ export class ManagedSession {
     } finally {
       this.#changing--;
     }
+  }
+
+  /** Files that only the cell holds are saved with the variables: a change of them is one of the session's state. */
+  changeFiles<Result>(live: LiveSession, change: () => Promise<Result>): Promise<Result> {
+    return live.filesStayInCell ? this.changeVariables(change) : change();
   }
 
   /** Writes the variables to disk. */
@@ -203,7 +260,7 @@ export class ManagedSession {
     const canSave = live.isAlive && live.features.includes("snapshot");
     const isWorthSaving = canSave && this.saves.isWorthSaving(live);
     if (isWorthSaving && this.saves.isDirty) await this.saves.save(live);
-    else await this.store.write({ ...this.record, ...(isWorthSaving ? unreported(live) : {}) });
+    else await this.held.write({ ...this.record, ...(isWorthSaving ? unreported(live) : {}) });
     // The mark stays if the save lacks a change: who opens the session next is told.
     if (isWorthSaving && !this.saves.isDirty) await this.saves.mark(false);
   }
@@ -222,10 +279,26 @@ export class ManagedSession {
   /** Restores the variables of the last save in a fresh cell. The next result says what could not be restored. */
   async restoreInto(live: LiveSession): Promise<void> {
     const report = await this.saves.restoreInto(live);
+    await this.#tellLost(live); // afterwards: a restore forgets what the interpreter lost before
+    if (report && !report.problem) this.lineage.restored(report.snapshot.run);
+    else if (this.record.runs > 0) this.lineage.restored(0);
     if (!report) return;
     this.#restored = report;
     const { snapshot, failed, problem } = report;
     this.audit?.sessionRestored(this.key, snapshot.run, [...snapshot.skipped, ...failed], problem);
+  }
+
+  /** The process that had it was lost. The next cell's first result says so. */
+  adopted(note: string): void {
+    this.#lostNote = note;
+  }
+
+  async #tellLost(live: LiveSession): Promise<void> {
+    const note = this.#lostNote;
+    if (note === undefined) return;
+    this.#lostNote = undefined;
+    if (await this.store.isUnsaved(this.key)) live.addLoss(note);
+    else live.addNote(note);
   }
 
   /** Keeps the requested rules for the cells to come. */
@@ -233,6 +306,6 @@ export class ManagedSession {
     this.record = { ...this.record, asked: requestedRules };
     if (!this.#parts.operatorPolicy().session.persist) return;
     await this.saves.settled(); // a save writes the record as it was when it began
-    await this.store.write(this.record);
+    await this.held.write(this.record);
   }
 }

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { type Audit, silentAudit } from "../audit/audit.ts";
+import { ObservedAudit } from "../audit/observed-audit.ts";
 import { Cleanup } from "../lib/cleanup.ts";
 import type { Logger } from "../lib/log/logger.ts";
 import { guardPolicyFile } from "../policy/file/guard-policy-file.ts";
@@ -7,7 +8,7 @@ import { loadPolicy } from "../policy/file/load-policy.ts";
 import { parsePolicy } from "../policy/file/parse-policy.ts";
 import { rememberWritable } from "../policy/file/policy-trust.ts";
 import type { Policy } from "../policy/schema.ts";
-import type { CodecellOptions } from "./codecell-options.ts";
+import { type CodecellOptions, isShared, keepsFilesInCell } from "./codecell-options.ts";
 import { guardAudit, guardCompiledCode, guardPackages, guardWarmSockets } from "./guard-audit.ts";
 import { LiveSessions } from "./live-sessions.ts";
 import { openAudit } from "./open-audit.ts";
@@ -31,13 +32,19 @@ export async function openLive(
   const audit = options.audit ?? openAudit(policy, { stateDir, logger });
   const runners = options.runners ?? (await import("../runners/built-in-runners.ts")).builtInRunners(logger);
   const kind = auditKind(policy, options.audit);
+  const recorded = kind === "none" ? silentAudit : audit;
+  const observable = recorded === silentAudit && !options.isObservable ? silentAudit : new ObservedAudit(recorded);
   cleanup.move(); // from here on the runners are disposed by who opens them
   const live = await LiveSessions.open({
-    ...{ policy, runners, logger, audit: kind === "none" ? silentAudit : audit },
+    ...{ policy, runners, logger, audit: observable },
     packages: new SessionPackages(policy.kernel.packages, packagesDirectory(stateDir), options.packages, openBuildCell),
     ...(options.egress ? { egress: options.egress } : {}),
     hostRules: ({ takesWorkspace }) =>
-      hostRules(policy, { audit: kind, keepsFiles: takesWorkspace, hostCalls: options.hostCalls }),
+      hostRules(policy, {
+        ...{ audit: kind, hostCalls: options.hostCalls },
+        keepsFiles: takesWorkspace && !keepsFilesInCell(options, policy),
+        medium: isShared(options) ? "postgresql" : "files",
+      }),
   });
   return { live, audit };
 }

@@ -183,7 +183,9 @@ function runEndedEvents(session: string, run: number, result: RunResult, spent: 
   const listed = firstNamed(result.artifacts);
   const unlisted = result.artifacts.length - listed.length;
   const events: AuditEvent[] = [];
-  for (const { host, port } of reached) events.push({ type: "egress.allowed", session, host, port });
+  for (const { host, port, rule } of reached) {
+    events.push({ type: "egress.allowed", session, host, port, ...(rule === undefined ? {} : { rule }) });
+  }
   for (const { host, port, reason } of result.egress?.denied ?? []) {
     events.push({ type: "egress.denied", session, host, port, reason });
   }

@@ -42,3 +42,9 @@ export function sessionKey(namespace: string, id: string): string {
 export function shownId(key: string): string {
   return key.replace(namespacedPattern, "");
 }
+
+/** The namespace of a session, if it has one, and the id that its callers use. */
+export function splitKey(key: string): { readonly namespace: string | undefined; readonly id: string } {
+  const id = shownId(key);
+  return { namespace: id === key ? undefined : key.slice(0, key.length - id.length - 1), id };
+}

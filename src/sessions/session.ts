@@ -12,20 +12,23 @@ import type { CellUsage } from "../runners/cell-usage.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
 import { auditedFiles } from "./files/audited-files.ts";
 import { loadHostFile } from "./files/load-host-file.ts";
+import { noticedFiles } from "./files/noticed-files.ts";
 import { filesOf, uploadFile } from "./files/upload-file.ts";
 import type { HostFunction } from "./functions/host-function.ts";
 import type { Checkpoint } from "./interpreter/checkpoint.ts";
 import type { Completions } from "./interpreter/completions.ts";
 import type { ReadOptions } from "./interpreter/read-options.ts";
+import { nothingToUndo } from "./interpreter/undo-copies.ts";
 import { checkVariableName } from "./interpreter/variable-name.ts";
-import type { LiveSession } from "./live-session.ts";
+import type { UsageSample } from "./lifecycle/usage-samples.ts";
+import { assertUndo, type LiveSession } from "./live-session.ts";
 import type { ManagedSession } from "./managed-session.ts";
 import { Run } from "./runs/run.ts";
 import type { RunOptions } from "./runs/run-options.ts";
 import type { SessionInfo, SessionState } from "./session-info.ts";
 import type { HistoryEntry } from "./storage/session-history.ts";
+import type { SessionRecord, SnapshotInfo } from "./storage/session-record.ts";
 import type { RestoreReport } from "./storage/session-saves.ts";
-import type { SessionRecord, SnapshotInfo } from "./storage/store.ts";
 
 /** @internal What a session asks of the codecell that manages it. */
 export interface SessionManager {
@@ -164,6 +167,7 @@ export class Session implements AsyncDisposable {
   async reset(): Promise<void> {
     await this.managed.changeVariables(async (live) => {
       await live.reset();
+      this.managed.lineage.reset();
       this.managed.audit?.audit.record({ type: "session.reset", session: this.key });
     });
   }
@@ -184,17 +188,21 @@ export class Session implements AsyncDisposable {
   /** Puts a file of at most `proc.disk` bytes into the workspace. Nothing is left of a larger one. */
   async upload(path: string, source: FileSource, signal?: AbortSignal): Promise<{ size: number }> {
     const { audit, store, record } = this.managed;
-    return uploadFile(await this.wake(), path, source, {
-      ...{ store, workspace: record.workspace },
-      onPiece: () => this.managed.touch(),
-      audit: audit && { log: audit, session: this.key },
-      ...(signal ? { signal } : {}),
-    });
+    const live = await this.wake();
+    return this.managed.changeFiles(live, () =>
+      uploadFile(live, path, source, {
+        ...{ store, workspace: record.workspace },
+        onPiece: () => this.managed.touch(),
+        audit: audit && { log: audit, session: this.key },
+        ...(signal ? { signal } : {}),
+      }),
+    );
   }
 
   /** The files of its workspace, to read, write, list and remove. */
   async files(): Promise<WorkspaceFiles> {
-    const files = filesOf(await this.wake());
+    const live = await this.wake();
+    const files = noticedFiles(filesOf(live), (change) => this.managed.changeFiles(live, change));
     const { audit } = this.managed;
     return audit ? auditedFiles(files, audit.audit, this.key) : files;
   }
@@ -226,6 +234,7 @@ export class Session implements AsyncDisposable {
   /** Freezes a copy of the interpreter under a name; copy-on-write, so it takes milliseconds whatever it holds. */
   async checkpoint(name: string): Promise<Checkpoint> {
     const checkpoint = await (await this.wake()).checkpoint(name);
+    this.managed.lineage.checkpoint(name);
     this.managed.audit?.audit.record({ type: "session.checkpoint", session: this.key, name });
     return checkpoint;
   }
@@ -234,6 +243,7 @@ export class Session implements AsyncDisposable {
   async rollback(name: string): Promise<Checkpoint> {
     return this.managed.changeVariables(async (live) => {
       const checkpoint = await live.rollback(name);
+      this.managed.lineage.rolledBack(name);
       this.managed.audit?.audit.record({ type: "session.rollback", session: this.key, name });
       return checkpoint;
     });
@@ -242,6 +252,57 @@ export class Session implements AsyncDisposable {
   /** The checkpoints that `rollback` can go back to. */
   get checkpoints(): readonly Checkpoint[] {
     return this.managed.live?.checkpoints ?? [];
+  }
+
+  /**
+   * Restores the variables from before the last run, as often as `session.undo` of the policy allows. Files do not change. `run`
+   * is the run that was undone, `left` how many more can be. Rejects with `nothing_to_undo` if there is none.
+   */
+  async undo(): Promise<{ readonly run: number; readonly left: number }> {
+    const { live } = this.managed;
+    if (!live?.isAlive) {
+      assertUndo(this.policy);
+      throw nothingToUndo(`session ${this.id} has no cell, so it has no run that can be undone`);
+    }
+    return this.managed.changeVariables(async () => {
+      const undone = await live.undo();
+      this.managed.lineage.undone(undone.run);
+      this.managed.audit?.audit.record({
+        type: "session.rollback",
+        session: this.key,
+        name: `undo of run ${undone.run}`,
+      });
+      return undone;
+    });
+  }
+
+  /**
+   * Where its variables come from, as a tree: its start, checkpoints, rollbacks, resets, forks, and what was restored after a
+   * crash or from a save. Starts no cell. The last 200 are kept, on disk if the policy persists sessions.
+   */
+  async lineage(): Promise<{
+    /** oldest first */
+    readonly nodes: readonly {
+      readonly id: string;
+      /** the node whose state this one descends from; absent: the start */
+      readonly parent?: string | undefined;
+      readonly kind: "start" | "checkpoint" | "rollback" | "reset" | "fork" | "restored";
+      /** of the checkpoint; absent: an undo, or a kind without a name */
+      readonly name?: string | undefined;
+      /** the last run before it; of the start of a fork: the run of its parent */
+      readonly run: number;
+      readonly atMs: number;
+      /** a fork: the id of the new session; the start of a fork: that of its parent */
+      readonly session?: string | undefined;
+      /** whether `rollback` can return to it: a checkpoint that still exists */
+      readonly canRollBack: boolean;
+    }[];
+    /** the node that the variables descend from, and the last run since */
+    readonly current: { readonly node: string; readonly run: number };
+    /** whether older nodes are no longer kept */
+    readonly truncated: boolean;
+  }> {
+    return this.managed.lineage.view(this.checkpoints);
   }
 
   /** Deletes a checkpoint and frees its memory. */
@@ -276,6 +337,22 @@ export class Session implements AsyncDisposable {
   /** What its cell uses now, as far as the runner can tell. */
   async usage(): Promise<CellUsage> {
     return (await this.wake()).usage();
+  }
+
+  /** @internal What its cell used over time, oldest first; empty without a cell. */
+  get samples(): readonly UsageSample[] {
+    return this.managed.live?.samples.list ?? [];
+  }
+
+  /** @internal The last measurement in full; undefined: there was none. */
+  get lastUsage(): CellUsage | undefined {
+    return this.managed.live?.samples.usage;
+  }
+
+  /** @internal Adds a sample of what its cell uses now. Starts no cell: undefined if there is none. */
+  async measure(): Promise<UsageSample | undefined> {
+    const { live } = this.managed;
+    return live?.isAlive ? live.measure() : undefined;
   }
 
   /** The languages that `run` accepts. */

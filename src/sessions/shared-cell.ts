@@ -4,11 +4,12 @@ import type { CellUsage } from "../runners/cell-usage.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
 import type { Cell, CellDisk } from "../runners/runner.ts";
 import { exitWithin } from "./ended-early.ts";
+import { type UsageSample, UsageSamples } from "./lifecycle/usage-samples.ts";
 import type { CellNetwork } from "./network/cell-network.ts";
 import { CellPolicy } from "./rules/cell-policy.ts";
 import { GiveWay } from "./runs/give-way.ts";
 
-/** How long a result waits for the reason of an exit. */
+/** How long a result waits for the reason of an exit, unless the cell says that it takes longer. */
 const reasonMs = 1_000;
 
 /** How long the audit waits for the usage of a run: later events wait with it. */
@@ -18,6 +19,8 @@ const spentMs = 1_000;
 export class SharedCell {
   /** size and time of files that the host uploaded into the workspace */
   readonly given = new Map<string, string>();
+  /** what it used, after each run and whenever somebody looked */
+  readonly samples = new UsageSamples();
   /** the cell's network, if it has one */
   readonly network: CellNetwork | undefined;
   /** the policy that applies now */
@@ -63,7 +66,7 @@ export class SharedCell {
 
   /** What the runner knows about an exit that the cell did not cause itself. */
   async whyEnded(): Promise<CodecellError | undefined> {
-    return this.#cell.endedFor ?? (await exitWithin(this.#cell, reasonMs))?.reason;
+    return this.#cell.endedFor ?? (await exitWithin(this.#cell, this.#cell.exitKnownMs ?? reasonMs))?.reason;
   }
 
   /** The size limit of the workspace, if the file system does not enforce it. */
@@ -75,11 +78,18 @@ export class SharedCell {
   async spent(): Promise<{ usage: CellUsage | undefined; cpuBeforeMs: number }> {
     const starts = this.#starts;
     const usage = await this.#usageSoon();
+    if (usage) this.samples.add(usage);
     // No run has started meanwhile, so these kills belong to earlier ones.
     if (usage && starts === this.#starts && this.#users === 1) this.#oomKills = usage.oomKills;
     const cpuBeforeMs = this.#cpuMs;
     this.#cpuMs = usage?.cpuMs ?? this.#cpuMs;
     return { usage, cpuBeforeMs };
+  }
+
+  /** Adds a sample of what it uses now; undefined: the runner did not answer in time. */
+  async measure(): Promise<UsageSample | undefined> {
+    const usage = await this.#usageSoon();
+    return usage && this.samples.add(usage);
   }
 
   /** Undefined at once while an earlier question is unanswered: calls are queued, and each would wait as long again. */

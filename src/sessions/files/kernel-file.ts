@@ -7,7 +7,7 @@ import { CodecellError } from "../../lib/errors.ts";
 /** Bytes of one request: limits what many requests together hold in memory on both sides. */
 export const pieceBytes = 2 * 1024 * 1024;
 
-/** A file in the memory of a cell. It has no descriptor: a version says whether the content is still the same. */
+/** A file that only the cell holds. It has no descriptor: a version says whether the content is still the same. */
 export class KernelFile implements OpenFile {
   readonly size: number;
   readonly modifiedMs: number;
@@ -16,20 +16,24 @@ export class KernelFile implements OpenFile {
   readonly #files: CellFiles;
   readonly #path: string;
   readonly #version: number;
+  readonly #holes: number;
 
-  private constructor(files: CellFiles, path: string, facts: CellFile) {
+  private constructor(files: CellFiles, cell: string, path: string, facts: CellFile) {
     this.#files = files;
     this.#path = path;
     this.#version = facts.version;
+    this.#holes = facts.holes ?? 0;
     this.size = facts.size;
     this.modifiedMs = facts.modifiedMs;
     this.changedMs = facts.modifiedMs;
-    this.identity = [path, facts.version, facts.size, facts.modifiedMs].join(":");
+    // The attack: a cell that describes its file like one of another tenant, whose digest is remembered under the same name then.
+    this.identity = [cell, path, facts.version, facts.size, facts.modifiedMs].join(":");
   }
 
-  static async open(files: CellFiles, path: string): Promise<KernelFile> {
+  /** `cell` is a name that no other cell has. */
+  static async open(files: CellFiles, cell: string, path: string): Promise<KernelFile> {
     const { file } = await files.read(path, 0, 0);
-    return new KernelFile(files, path, file);
+    return new KernelFile(files, cell, path, file);
   }
 
   async readInto(buffer: Uint8Array, position: number): Promise<number> {
@@ -53,6 +57,10 @@ export class KernelFile implements OpenFile {
 
   chunks(range: ByteRange = {}): AsyncGenerator<Uint8Array, void, void> {
     return readChunks(this, this.#path, pieceBytes, range);
+  }
+
+  async holeBytes(): Promise<number> {
+    return Math.min(this.#holes, this.size);
   }
 
   async isUnchanged(): Promise<boolean> {

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { artifactNameProblem, checkArtifactName } from "../../artifacts/artifact-name.ts";
 import type { OpenFile } from "../../artifacts/regular-file.ts";
 import type {
@@ -13,18 +14,20 @@ import { abortable, cancelled, once, tooLarge, type WriteOptions } from "../../a
 import type { CellFiles } from "../../kernel/cell-files.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { firstSignal } from "../../lib/first-signal.ts";
+import { sharedAbort } from "../../lib/shared-abort.ts";
 import { KernelFile, pieceBytes } from "./kernel-file.ts";
 
 const defaultReadBytes = 64 * 2 ** 20;
 
-/** The workspace of a cell that keeps its files in memory. Its answers are untrusted: sizes are limited, names are checked. */
+/** The workspace of a cell whose files no directory of the host holds. Its answers are untrusted: sizes are limited, names are checked. */
 export function kernelFiles(files: CellFiles): WorkspaceFiles {
   return new KernelFiles(files);
 }
 
 class KernelFiles implements WorkspaceFiles {
   readonly #files: CellFiles;
-  readonly #ended = new AbortController();
+  readonly #cell = randomUUID();
+  readonly #ended = sharedAbort(); // every upload listens
 
   constructor(files: CellFiles) {
     this.#files = files;
@@ -37,7 +40,7 @@ class KernelFiles implements WorkspaceFiles {
 
   async open(path: string): Promise<OpenFile> {
     this.#assertOpen();
-    return KernelFile.open(this.#files, checkArtifactName(path));
+    return KernelFile.open(this.#files, this.#cell, checkArtifactName(path));
   }
 
   async read(path: string, options: ByteRange & { readonly maxBytes?: number } = {}) {

@@ -8,12 +8,12 @@ import { formatSize } from "../../policy/format-units.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { LiveSession } from "../live-session.ts";
 import type { SessionAudit } from "../session-audit.ts";
-import type { SessionStore } from "../storage/store.ts";
+import type { SessionStorage } from "../storage/session-storage.ts";
 import { hashedSource } from "./audited-files.ts";
 
 /** Options of an upload. */
 export interface UploadOptions {
-  readonly store: SessionStore;
+  readonly store: SessionStorage;
   /** name of the session's workspace in the store */
   readonly workspace: string;
   /** called with each piece: an upload counts as use of the session as long as data arrives */
@@ -35,8 +35,8 @@ export async function uploadFile(
     const message = `the path has more than ${maxListedParts} parts, so the file would never be listed`;
     throw new CodecellError("file_refused", message, { hint: "use fewer directories" });
   }
-  // Files in a cell's own memory have no owner.
-  const owner = session.features.includes("files") ? {} : await workspaceOwner(session.policy, store, workspace);
+  // A cell writes its own files itself, as the user that its programs have.
+  const owner = session.filesStayInCell ? {} : await workspaceOwner(session.policy, store, workspace);
   const used = source instanceof Uint8Array ? source : noticing(source, onPiece);
   const hashed = audit ? hashedSource(used) : undefined;
   const maxBytes = await roomFor(session, files, path);
@@ -84,10 +84,10 @@ export function filesOf(session: LiveSession): WorkspaceFiles {
 }
 
 /** Only root can give a file to another user: to the one that the cell's programs run as. */
-async function workspaceOwner(policy: Policy, store: SessionStore, name: string): Promise<{ ownerUid?: number }> {
+async function workspaceOwner(policy: Policy, store: SessionStorage, name: string): Promise<{ ownerUid?: number }> {
   if (process.getuid?.() !== 0) return {};
   const { workspace } = policy.fs;
-  return { ownerUid: workspace ? (await lstat(workspace)).uid : await store.workspaceOwner(name) };
+  return { ownerUid: workspace ? (await lstat(workspace)).uid : await store.workspaces.owner(name) };
 }
 
 async function* noticing(pieces: AsyncIterable<Uint8Array>, onPiece: () => void): AsyncGenerator<Uint8Array> {

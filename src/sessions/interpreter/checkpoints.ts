@@ -12,11 +12,19 @@ export class Checkpoints {
   readonly #most: number;
   /** shared with the session, which reports them */
   readonly #losses: InterpreterLosses;
+  readonly #makeRoom: () => Promise<boolean>;
   readonly #kept = new Map<string, Checkpoint>();
   /** names of checkpoints that exited by themselves; the next result reports them */
   readonly #gone = new Set<string>();
 
-  constructor(kernel: KernelClient, most: number, losses: InterpreterLosses) {
+  /** `makeRoom` frees other copies, and says whether there were any. */
+  constructor(
+    kernel: KernelClient,
+    most: number,
+    losses: InterpreterLosses,
+    makeRoom: () => Promise<boolean> = async () => false,
+  ) {
+    this.#makeRoom = makeRoom;
     this.#kernel = kernel;
     this.#most = most;
     this.#losses = losses;
@@ -30,7 +38,11 @@ export class Checkpoints {
     this.#assertRoomFor(name);
     this.#tellLossBefore(name);
     this.#gone.delete(name);
-    await this.#kernel.checkpoint(name);
+    await this.#kernel.checkpoint(name).catch(async (error: unknown) => {
+      const isFull = error instanceof CodecellError && error.code === "too_large";
+      if (!isFull || !(await this.#makeRoom())) throw error;
+      await this.#kernel.checkpoint(name);
+    });
     if (this.#gone.delete(name)) {
       throw new CodecellError(
         "cell_lost",

@@ -23,6 +23,12 @@ export class InterpreterLosses {
     this.#notes.push(...notes);
   }
 
+  /** What the caller last saw is gone: until it is told, nothing may be saved as if it were there. */
+  addLoss(note: string): void {
+    this.#notes.push(note);
+    this.#isUnseen = true;
+  }
+
   /** Adds what happened after a loss, if a loss is still to be reported. */
   followedBy(note: string): void {
     if (this.#isUnseen) this.#notes.push(note);

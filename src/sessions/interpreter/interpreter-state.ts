@@ -3,19 +3,22 @@ import type { Policy } from "../../policy/schema.ts";
 import { SnapshotRecovery } from "../storage/snapshot-recovery.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import type { InterpreterLosses } from "./interpreter-losses.ts";
+import { UndoCopies } from "./undo-copies.ts";
 
 /** Keeps an interpreter's variables for a crash, and tells the next result what was lost between two runs. */
 export class InterpreterState {
   readonly checkpoints: Checkpoints;
+  readonly undo: UndoCopies;
   /** present where the kernel itself keeps no copy of the interpreter */
   readonly recovery: SnapshotRecovery | undefined;
   readonly #losses: InterpreterLosses;
   #recovering: Promise<void> | undefined;
 
-  constructor(kernel: KernelClient, { checkpoints, recovery }: Policy["session"], losses: InterpreterLosses) {
+  constructor(kernel: KernelClient, { checkpoints, recovery, undo }: Policy["session"], losses: InterpreterLosses) {
     const { features } = kernel.info;
     const needsSnapshots = features.includes("snapshot") && !features.includes("checkpoints");
-    this.checkpoints = new Checkpoints(kernel, checkpoints, losses);
+    this.undo = new UndoCopies(kernel, undo);
+    this.checkpoints = new Checkpoints(kernel, checkpoints, losses, () => this.undo.giveWay());
     this.recovery = needsSnapshots && recovery !== "off" ? new SnapshotRecovery(kernel) : undefined;
     this.#losses = losses;
   }
@@ -25,6 +28,11 @@ export class InterpreterState {
     return this.#recovering;
   }
 
+  /** A copy of the interpreter exited without a request. */
+  copyEnded(name: string): void {
+    if (!this.undo.ended(name)) this.checkpoints.ended(name);
+  }
+
   /** The interpreter died between two runs, and the cell kept no copy of it. */
   lost(): void {
     this.#recovering = this.recovery?.recover("between runs").then(({ notes }) => {
@@ -32,8 +40,9 @@ export class InterpreterState {
     });
   }
 
-  /** What changed between two runs without a request of the caller. Each sentence is returned once. */
-  takeNews(): string[] {
-    return [...this.#losses.take(), ...this.checkpoints.takeGone()];
+  /** Adds what changed between two runs without a request of the caller. Each sentence is given once. */
+  giveNews(to: string[]): void {
+    for (const note of this.#losses.take()) to.push(note);
+    for (const note of this.checkpoints.takeGone()) to.push(note);
   }
 }

@@ -1,5 +1,5 @@
 import type { Session } from "../session.ts";
-import { shownId } from "../session-id.ts";
+import { splitKey } from "../session-id.ts";
 
 /** How long a process waits for the memory of its cells before it answers without. */
 const measureMs = 500;
@@ -84,8 +84,8 @@ async function sessionStatus({ key, managed }: Session, isPrivate: boolean): Pro
 }
 
 function nameOf(key: string): { id: string; tenant?: string } {
-  const id = shownId(key);
-  return id === key ? { id } : { id, tenant: key.slice(0, key.length - id.length - 1) };
+  const { namespace, id } = splitKey(key);
+  return namespace === undefined ? { id } : { id, tenant: namespace };
 }
 
 function activityOf({ runs, cell, saves, live, isBusy }: Session["managed"]): Activity {

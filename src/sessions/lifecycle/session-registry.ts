@@ -1,19 +1,28 @@
 import { Cleanup } from "../../lib/cleanup.ts";
-import type { LivenessLock } from "../../lib/files/liveness-lock.ts";
 import type { Logger } from "../../lib/log/logger.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { Session } from "../session.ts";
 import type { SessionAudit } from "../session-audit.ts";
 import type { OwnedStore } from "../storage/owned-store.ts";
+import type { HeldSession } from "../storage/session-storage.ts";
 import type { Tombstones } from "./tombstones.ts";
 import { watchAge } from "./watch-age.ts";
 
 /** Where a session that opens comes from. */
 export type Origin = { readonly from: "new" | "saved" } | { readonly from: "fork"; readonly of: string };
 
+/** How a session ends. */
+interface Ending {
+  readonly save: boolean;
+  /** another process has it now: nothing that is stored may change */
+  readonly isAbandoned?: boolean;
+  /** for later calls, if its caller did not ask for it */
+  readonly why?: string;
+}
+
 interface Entry {
   readonly session: Session;
-  readonly lock: LivenessLock | undefined;
+  readonly held: HeldSession | undefined;
   readonly age: { stop(): void };
 }
 
@@ -53,6 +62,11 @@ export class SessionRegistry {
     return [...this.#entries.values()].map(({ session }) => session);
   }
 
+  /** The open session with this id; unlike `find`, it never tells that one expired. */
+  peek(id: string): Session | undefined {
+    return this.#entries.get(id)?.session;
+  }
+
   has(id: string): boolean {
     return this.#entries.has(id) || this.#opening.has(id);
   }
@@ -77,17 +91,17 @@ export class SessionRegistry {
   }
 
   /** Adds an open session, which now ages. */
-  add(session: Session, lock: LivenessLock | undefined, origin: Origin): void {
+  add(session: Session, held: HeldSession | undefined, origin: Origin): void {
     const { policy, store, audit } = this.#options;
     const { record } = session;
     const age = watchAge(session.managed, policy().session, (why) => void this.#expire(session.key, why));
-    this.#entries.set(record.id, { session, lock, age });
+    this.#entries.set(record.id, { session, held, age });
     store.use(record.workspace);
     audit?.sessionOpened(record.id, session.runner, origin.from, origin.from === "fork" ? origin.of : undefined);
   }
 
   /** Closes a session, and says whether it was open. */
-  async close(id: string, how: { save: boolean }): Promise<boolean> {
+  async close(id: string, how: Ending): Promise<boolean> {
     // No await if nothing is under way: whoever asks for the id from now on gets another session.
     if (this.#opening.has(id)) await this.#opening.get(id)?.catch(() => {});
     if (this.#closing.has(id)) await this.#closing.get(id);
@@ -115,7 +129,7 @@ export class SessionRegistry {
   }
 
   /** Saves or removes a session and ends its cell. Never rejects: the log says what failed. */
-  #dismiss(entry: Entry, how: { save: boolean; why?: string }): Promise<void> {
+  #dismiss(entry: Entry, how: Ending): Promise<void> {
     const { key: id } = entry.session;
     const { logger, onClosed } = this.#options;
     this.#entries.delete(id);
@@ -129,12 +143,12 @@ export class SessionRegistry {
     return closing;
   }
 
-  async #end({ session, lock, age }: Entry, { save, why }: { save: boolean; why?: string }): Promise<void> {
+  async #end({ session, held, age }: Entry, { save, isAbandoned = false, why }: Ending): Promise<void> {
     const { store, audit, logger } = this.#options;
     const { key: id, managed } = session;
     age.stop();
     await using cleanup = new Cleanup();
-    cleanup.defer(() => lock?.[Symbol.asyncDispose]());
+    cleanup.defer(() => held?.[Symbol.asyncDispose]());
     const { workspace } = managed.record;
     try {
       if (save) await managed.suspend(why);
@@ -142,9 +156,10 @@ export class SessionRegistry {
       logger.warn("a session could not be saved", { id, error });
     } finally {
       await managed.end(why);
-      audit?.sessionClosed(id, save, why);
+      audit?.sessionClosed(id, save || isAbandoned, why);
       store.leave(workspace);
     }
-    if (!save) await store.remove(id, workspace);
+    if (isAbandoned) await store.removeWorkspace(workspace);
+    else if (!save) await store.remove(held, workspace);
   }
 }

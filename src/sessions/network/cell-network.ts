@@ -1,6 +1,7 @@
 import type { EgressProcess } from "../../egress/process/egress-process.ts";
 import { egressEnvironment } from "../../egress/process/environment.ts";
 import type { SessionEgress } from "../../egress/process/session-egress.ts";
+import type { EgressEvent } from "../../egress/rules/events.ts";
 import type { OnStream } from "../../kernel/connection.ts";
 import type { KernelSetup } from "../../kernel/messages.ts";
 import { messageOf } from "../../lib/errors.ts";
@@ -8,6 +9,7 @@ import type { Policy } from "../../policy/schema.ts";
 import type { EnforcementReceipt } from "../../runners/receipt.ts";
 import type { Carrier, Cell } from "../../runners/runner.ts";
 import { EgressRecord, type RunEgress } from "./egress-record.ts";
+import { NetworkLog } from "./network-log.ts";
 import { type CellKeys, makeCellKeys } from "./session-keys.ts";
 
 /** The network of one cell: passes its connections to the proxy, and keeps the proxy's decisions. */
@@ -15,9 +17,12 @@ export class CellNetwork implements AsyncDisposable {
   readonly #egress: SessionEgress;
   readonly #record: EgressRecord;
   readonly #keys: CellKeys;
+  /** its last decisions, as they happen */
+  readonly log: NetworkLog;
   #carrier: Carrier = { kind: "streams" };
 
-  private constructor(egress: SessionEgress, record: EgressRecord, keys: CellKeys) {
+  private constructor(egress: SessionEgress, record: EgressRecord, log: NetworkLog, keys: CellKeys) {
+    this.log = log;
     this.#egress = egress;
     this.#record = record;
     this.#keys = keys;
@@ -26,7 +31,12 @@ export class CellNetwork implements AsyncDisposable {
   static async open(proxy: EgressProcess, policy: Policy): Promise<CellNetwork> {
     const record = new EgressRecord();
     const keys = await makeCellKeys(policy);
-    return new CellNetwork(await proxy.openSession(policy.net, (event) => record.add(event), keys.keys), record, keys);
+    const log = new NetworkLog();
+    const onEvent = (event: EgressEvent) => {
+      record.add(event);
+      log.add(event);
+    };
+    return new CellNetwork(await proxy.openSession(policy.net, onEvent, keys.keys), record, log, keys);
   }
 
   /** Adds the variables that clients find the proxy by, and the placeholders of secrets. Those of the policy take precedence. */

@@ -7,7 +7,9 @@ test("the record counts requests and bytes by host, and adds up the reports of l
   const record = new EgressRecord();
   record.add({ type: "allowed", id: 1, via: "connect", rule: "a.example", ...where });
   record.add({ type: "progress", id: 1, sentBytes: 10, receivedBytes: 100, ...where });
-  expect(record.take().allowed).toEqual([{ ...where, requests: 1, sentBytes: 10, receivedBytes: 100, failures: 0 }]);
+  expect(record.take().allowed).toEqual([
+    { ...where, rule: "a.example", requests: 1, sentBytes: 10, receivedBytes: 100, failures: 0 },
+  ]);
   record.add({ type: "closed", id: 1, sentBytes: 15, receivedBytes: 100, ...where });
   expect(record.take().allowed).toEqual([{ ...where, requests: 0, sentBytes: 5, receivedBytes: 0, failures: 0 }]);
   expect(record.take()).toEqual({ allowed: [], denied: [], more: 0, sentBytes: 0, receivedBytes: 0 });

@@ -12,6 +12,8 @@ export interface ReachedHost {
   /** allowed requests that failed, and why the last one did */
   readonly failures: number;
   readonly failure?: string;
+  /** the entry of `net.allowlist` that allowed the first request */
+  readonly rule?: string;
 }
 
 /** A host that was denied. */
@@ -57,7 +59,9 @@ export class EgressRecord {
       case "allowed": {
         this.#told.delete(event.id); // a restarted proxy counts from zero
         const host = this.#reached(event);
-        if (host) host.requests++;
+        if (!host) return;
+        host.requests++;
+        host.rule ??= event.rule;
         return;
       }
       case "failed": {

@@ -27,10 +27,12 @@ describe("the receipt rows of the host", () => {
     expect(row("audit.enabled", {}, { audit: "given" })?.how).toContain("the program's own audit");
   });
 
-  test("the session.persist row says that files are not restored if they end with the cell", () => {
+  test("the session.persist row says that files which only the cell holds come from the last save", () => {
     const policy = { session: { persist: true } };
-    expect(row("session.persist", policy, { keepsFiles: false })?.how).toContain("files end with the cell");
-    expect(row("session.persist", policy)?.how).not.toContain("files end");
+    expect(row("session.persist", policy, { keepsFiles: false })?.how).toContain(
+      "files of the cell as at the last save",
+    );
+    expect(row("session.persist", policy)?.how).not.toContain("files of the cell");
   });
 
   test("the rows about models say what enforces them only where models are set up and allowed", () => {

@@ -5,6 +5,7 @@ import { type HostRuleName, isHostRule, policyRules } from "../../policy/rules.t
 import type { Policy } from "../../policy/schema.ts";
 import type { EnforcedRule, EnforcementPlan } from "../../runners/receipt.ts";
 import type { SandboxRunner } from "../../runners/runner.ts";
+import type { StorageMedium } from "../storage/session-storage.ts";
 import { type HostCalls, heldForModels, heldForTools, type LlmRuleName, type ToolRuleName } from "./host-call-rules.ts";
 
 /** What the host provides in this call. */
@@ -13,6 +14,8 @@ export interface HostFacts {
   readonly audit: "own" | "given" | "none";
   /** files of a saved session are restored with it; otherwise they are deleted with the cell */
   readonly keepsFiles: boolean;
+  /** what keeps saved sessions; absent: files */
+  readonly medium?: StorageMedium | undefined;
   /** absent: code in the cell can reach nothing through the host */
   readonly hostCalls?: Partial<HostCalls> | undefined;
 }
@@ -29,12 +32,8 @@ const table: Readonly<Record<HostRuleName, (policy: Policy, facts: HostFacts) =>
   "session.idle": () => byHost("a timer for each session"),
   "session.lifetime": () => byHost("a timer for each session"),
   "session.limit": () => byHost("sessions of this process are counted; the next one is refused"),
-  "session.persist": ({ session }, { keepsFiles }) =>
-    byHost(
-      session.persist
-        ? `state directory of this user, files of mode 0600${keepsFiles ? "" : ": variables and history; files end with the cell"}`
-        : "nothing is kept on disk after the session",
-    ),
+  "session.persist": ({ session }, facts) =>
+    byHost(session.persist ? keptWhere(facts) : "nothing is kept on disk after the session"),
   "session.pool": ({ session }) =>
     byHost(session.pool > 0 ? "cells of this policy only, each used once" : "no cell waits"),
   "llm.models": aboutModels("llm.models"),
@@ -67,6 +66,16 @@ const table: Readonly<Record<HostRuleName, (policy: Policy, facts: HostFacts) =>
   "audit.keep": (policy, facts) => pruned(policy, facts),
   "audit.age": (policy, facts) => pruned(policy, facts),
 };
+
+const savedFiles = "files of the cell as at the last save";
+
+function keptWhere({ medium = "files", keepsFiles }: HostFacts): string {
+  if (medium === "postgresql") {
+    const files = keepsFiles ? "files are in the state directory of this machine" : savedFiles;
+    return `PostgreSQL: variables and history, acknowledged after the commit; ${files}`;
+  }
+  return `state directory of this user, files of mode 0600${keepsFiles ? "" : `: variables and history; ${savedFiles}`}`;
+}
 
 /** Pure: what enforces `session.*`, `llm.*`, `tools.*` and `audit.*` in this call. */
 export function hostRules(policy: Policy, facts: HostFacts): EnforcedRule[] {

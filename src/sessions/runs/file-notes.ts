@@ -12,6 +12,7 @@ interface FoundFiles {
 
 /** Pure: what a run did to files that its lists do not show, or that a reader must not miss among them. */
 export function fileNotes({ filesComplete }: DoneMessage, { leftOut, leftOutCount }: FoundFiles): string[] {
+  if (leftOut.length === 0 && leftOutCount === undefined && filesComplete !== false) return []; // as after most runs
   const planted = leftOut.filter(({ name, reason }) => reason === "refused" && isObeyedByHost(name));
   const unlisted = (leftOutCount ?? leftOut.length) - leftOut.length;
   return [

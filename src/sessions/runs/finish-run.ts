@@ -10,6 +10,7 @@ import type { InterpreterState } from "../interpreter/interpreter-state.ts";
 import type { SharedCell } from "../shared-cell.ts";
 import type { SnapshotRecovery } from "../storage/snapshot-recovery.ts";
 import { deniedFileNote } from "./denied-file.ts";
+import type { OverdueWatch } from "./overdue-watch.ts";
 import type { RunResult } from "./run.ts";
 import { endedWithCell, runResult } from "./run-ending.ts";
 import type { RunOutput } from "./run-output.ts";
@@ -47,15 +48,16 @@ export interface RunCourse {
   readonly output: RunOutput;
   interrupt(): void;
   readonly timeoutMs: number;
+  readonly overdue: OverdueWatch;
   /** how long it has waited for functions of the host, which does not count as its time */
   waitedMs(): number;
   /** by the clock of `performance` */
   readonly started: number;
   /** what the interpreter lost before the run ended */
   readonly lost: string[];
-  readonly signal?: AbortSignal;
+  readonly signal: AbortSignal | undefined;
   /** how much output is kept, if it is not the policy's `proc.output` */
-  readonly outputBytes?: number;
+  readonly limitBytes: number | undefined;
   /** The session is free for its next run. */
   drop(): void;
 }
@@ -67,44 +69,37 @@ export async function finishRun(
   reply: Promise<DoneMessage>,
 ): Promise<RunResult> {
   const abort = () => course.interrupt();
-  let watchdog: NodeJS.Timeout | undefined;
   let isOverdue = false;
   let isHarmful = false;
-  const began = performance.now();
-  const elapsed = () => performance.now() - began;
+  const limitAt = performance.now() + course.timeoutMs + supervisorGraceMs;
   try {
     if (course.signal?.aborted) abort();
     course.signal?.addEventListener("abort", abort, { once: true });
     // The supervisor stops a run at its limit. This ends the cell if the supervisor itself does not answer.
-    const watch = (ms: number) => {
-      watchdog = setTimeout(() => {
-        const leftMs = course.waitedMs() - (ms - course.timeoutMs - supervisorGraceMs);
-        if (leftMs > 0) {
-          watch(ms + leftMs);
-          return;
-        }
+    course.overdue.begin({
+      dueAt: () => limitAt + course.waitedMs(),
+      onOverdue: () => {
         isOverdue = true;
         // Ends the cell for all sessions in it: a stuck supervisor answers none of them.
         void session.cell.end().catch(() => {});
         void session.close().catch(() => {});
-      }, ms - elapsed());
-    };
-    watch(course.timeoutMs + supervisorGraceMs);
+      },
+    });
     let done: DoneMessage;
     try {
       done = await reply;
     } catch (error) {
       done = await cellEnded(session, course.id, error, isOverdue);
     }
-    clearTimeout(watchdog);
+    course.overdue.end();
     const { recovery } = session.interpreter;
     const ended = recovery ? await recovered(session, recovery, done) : done;
     isHarmful = harmful.has(ended.status);
     return isPlain(session, ended) ? plainResult(session, course, ended) : await resultOf(session, course, ended);
   } finally {
     session.cell.runEnds(isHarmful);
+    course.overdue.end();
     course.drop();
-    clearTimeout(watchdog);
     course.signal?.removeEventListener("abort", abort);
   }
 }
@@ -145,7 +140,7 @@ function isPlain(
 
 /** The same as `resultOf` for such a run, without an await. */
 function plainResult({ cell }: RunningSession, course: RunCourse, done: DoneMessage): RunResult {
-  const { lost, outputBytes, signal, started } = course;
+  const { lost, limitBytes, signal, started } = course;
   return runResult(course, done, {
     status: statusOf(done, signal),
     durationMs: performance.now() - started,
@@ -153,7 +148,7 @@ function plainResult({ cell }: RunningSession, course: RunCourse, done: DoneMess
     artifacts: noFiles.artifacts,
     leftOut: noFiles.leftOut,
     egress: undefined,
-    receipt: outputBytes === undefined ? cell.receipt : receiptOf(cell.receipt, outputBytes),
+    receipt: limitBytes === undefined ? cell.receipt : receiptOf(cell.receipt, limitBytes),
   });
 }
 
@@ -166,11 +161,11 @@ async function resultOf(session: RunningSession, course: RunCourse, done: DoneMe
   const egress = cell.network ? await cell.network.take() : undefined;
   const { recovering } = interpreter;
   if (recovering) await recovering;
-  if (interpreter.recovery || !session.isAlive()) lost.push(...interpreter.takeNews());
+  if (interpreter.recovery || !session.isAlive()) interpreter.giveNews(lost);
   const status = done.status === "crashed" ? await crashed(cell, done) : statusOf(done, course.signal);
   const denied = done.error && deniedFileNote(done.error, cell.rules.policy);
   const told = disk ? withDisk(done, disk) : done;
-  const receipt = course.outputBytes === undefined ? cell.receipt : receiptOf(cell.receipt, course.outputBytes);
+  const receipt = course.limitBytes === undefined ? cell.receipt : receiptOf(cell.receipt, course.limitBytes);
   return runResult(course, denied ? { ...told, notes: [...told.notes, denied] } : told, {
     ...{ status, durationMs, lost, ...found, egress, receipt },
     ...(files === undefined && done.files?.length ? { discarded: done.files.map(({ path }) => path) } : {}),

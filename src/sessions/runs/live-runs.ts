@@ -4,6 +4,7 @@ import { defaultLanguage, type Language } from "../../policy/languages.ts";
 import type { RunBegin } from "../session-audit.ts";
 import { finishRun, type RunningSession } from "./finish-run.ts";
 import type { LiveRunOptions } from "./live-run-options.ts";
+import { OverdueWatch } from "./overdue-watch.ts";
 import type { RunProgress, RunResult } from "./run.ts";
 import type { RunAudit } from "./run-audit.ts";
 import { RunOutput } from "./run-output.ts";
@@ -25,6 +26,7 @@ export class LiveRuns {
   readonly #session: RunningSession;
   readonly #kernel: KernelClient;
   readonly #audit: RunAudit | undefined;
+  readonly #overdue = new OverdueWatch();
   #active: ActiveRun | undefined;
 
   constructor(session: RunningSession, kernel: KernelClient, audit: RunAudit | undefined) {
@@ -62,7 +64,6 @@ export class LiveRuns {
     const program = programOf(options);
     const started = performance.now();
     const id = this.#kernel.nextRunId;
-    const output = new RunOutput(progress.log, outputBytes);
     if (options.isStreamed) progress.log.forgetWhatIsRead();
     const lost: string[] = [];
     let isBegun = false;
@@ -76,16 +77,17 @@ export class LiveRuns {
     };
     const begin = () => {
       interpreter.recovery?.beforeRun();
-      this.#kernel.numbers.note(id, number);
-      cell.runStarts();
+      interpreter.undo.before(number);
+      const plain = { language, code, timeoutMs, outputBytes };
+      const isPlain = program === undefined && options.functions === undefined;
       const { done } = this.#kernel.run(
-        { language, code, timeoutMs, outputBytes, ...program, ...(options.functions && { hostWaitMs }) },
+        isPlain ? plain : { ...plain, ...program, ...(options.functions && { hostWaitMs }) },
         {
           onOutput: (stream, bytes, skipped) => output.receive(stream, bytes, skipped),
           onHeld: (bytes) => progress.log.hold(bytes),
           onDisplay: (part, bytes) => output.receiveDisplay(part, bytes),
           // What is lost after this moment belongs to the next result.
-          onEnd: () => lost.push(...interpreter.takeNews()),
+          onEnd: () => interpreter.giveNews(lost),
           // Without its end: a program that sees one would take half of the data for all of it.
           onStdinFailure: (error) => {
             lost.push(`stdin failed and the run was interrupted: ${messageOf(error)}`);
@@ -93,16 +95,24 @@ export class LiveRuns {
           },
         },
       );
+      // The rest is done while the cell works: its first message cannot be handled before this function returns.
+      const output = new RunOutput(progress.log, outputBytes);
+      this.#kernel.numbers.note(id, number);
+      cell.runStarts();
       isBegun = true;
       if (isInterrupted) interrupt();
-      const signal = options.signal ? { signal: options.signal } : {};
-      const limit = options.outputBytes === undefined ? {} : { outputBytes };
       const waitedMs = () => Math.min(hostWaitMs, this.#kernel.hostWaitedMs);
-      const course = { id, number, output, interrupt, timeoutMs, waitedMs, started, lost, drop, ...signal, ...limit };
-      return finishRun(this.#session, course, done);
+      const { signal } = options;
+      const limitBytes = options.outputBytes === undefined ? undefined : outputBytes;
+      const overdue = this.#overdue;
+      const limits = { timeoutMs, overdue, waitedMs, limitBytes };
+      const course = { id, number, output, interrupt, started, lost, drop, signal, ...limits };
+      const finished = finishRun(this.#session, course, done);
+      const leave = cell.network?.log.runStarts({ session: () => this.#session.id(), run: number });
+      return leave ? finished.finally(leave) : finished;
     };
     const ended = this.#audit
-      ? this.#audit.run(this.#facts(number, language, code, timeoutMs, options), started, { begin, drop })
+      ? this.#audit.run(() => this.#facts(number, language, code, timeoutMs, options), started, { begin, drop })
       : begin();
     if (!this.#audit) ended.then(() => cell.runEnded()).catch(() => {}); // the audit asks for the usage itself
     this.#active = { id, interrupt, ended };
@@ -113,7 +123,8 @@ export class LiveRuns {
   #facts(run: number, language: Language, code: string, timeoutMs: number, options: LiveRunOptions): RunBegin {
     const { runner, policyHash: policy } = this.#session.cell.receipt;
     const session = this.#session.id();
-    return { session, run, language, runner, policy, code, timeoutMs, ...argsFact(options) };
+    const facts = { session, run, language, runner, policy, code, timeoutMs };
+    return options.args === undefined ? facts : { ...facts, args: options.args.length };
   }
 
   /** Throws unless this code can start now. */
@@ -144,10 +155,6 @@ export class LiveRuns {
   async settled(): Promise<void> {
     await this.#active?.ended.catch(() => {});
   }
-}
-
-function argsFact({ args }: LiveRunOptions): { args?: number } {
-  return args === undefined ? {} : { args: args.length };
 }
 
 function assertCode(code: string): void {

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { SerialQueue } from "../../lib/serial-queue.ts";
-import type { OutputsOfRun, StoredOutputs } from "../storage/stored-outputs.ts";
+import type { OutputsOfRun } from "../storage/output-line.ts";
 import { OutputWriter } from "./output-writer.ts";
 
 const outputs = { events: [], value: "1", error: undefined, leftOutBytes: 0 };
@@ -9,7 +9,7 @@ const run = (number: number): OutputsOfRun => ({ run: number, atMs: 1, outputs }
 function opened() {
   const written: number[][] = [];
   let fails = false;
-  const append = async (runs: readonly OutputsOfRun[]) => {
+  const appendOutputs = async (runs: readonly OutputsOfRun[]) => {
     if (fails) throw new Error("disk full");
     written.push(runs.map((one) => one.run));
   };
@@ -17,7 +17,7 @@ function opened() {
   const fail = () => {
     fails = true;
   };
-  return { writer: new OutputWriter({ append } as unknown as StoredOutputs, queue), queue, written, fail };
+  return { writer: new OutputWriter({ appendOutputs }, queue), queue, written, fail };
 }
 
 test("the outputs of runs one after the other are written together, after a moment", async () => {

@@ -1,5 +1,6 @@
 import type { SerialQueue } from "../../lib/serial-queue.ts";
-import type { OutputsOfRun, StoredOutputs } from "../storage/stored-outputs.ts";
+import type { OutputsOfRun } from "../storage/output-line.ts";
+import type { HeldSession } from "../storage/session-storage.ts";
 
 /** Outputs wait this long for those of the next runs, so that short runs one after the other cost one write. */
 const gatherMs = 250;
@@ -8,15 +9,15 @@ const maxWaitingBytes = 32 * 1024 * 1024;
 
 /** Writes the outputs of runs to disk, after their results are with their callers. */
 export class OutputWriter {
-  readonly #stored: StoredOutputs;
+  readonly #held: Pick<HeldSession, "appendOutputs">;
   readonly #queue: SerialQueue;
   #waiting: OutputsOfRun[] = [];
   #waitingBytes = 0;
   #timer: NodeJS.Timeout | undefined;
 
   /** `queue`: the writes of the session's history */
-  constructor(stored: StoredOutputs, queue: SerialQueue) {
-    this.#stored = stored;
+  constructor(held: Pick<HeldSession, "appendOutputs">, queue: SerialQueue) {
+    this.#held = held;
     this.#queue = queue;
   }
 
@@ -39,6 +40,6 @@ export class OutputWriter {
     const over = () => {
       this.#waitingBytes -= bytes;
     };
-    this.#queue.run(() => this.#stored.append(runs)).then(over, over);
+    this.#queue.run(() => this.#held.appendOutputs(runs)).then(over, over);
   }
 }

@@ -1,6 +1,5 @@
-import { setImmediate as afterThis } from "node:timers/promises";
 import { SerialQueue } from "../../lib/serial-queue.ts";
-import type { RunBegin, SessionAudit } from "../session-audit.ts";
+import type { RunBegin, SessionAudit, Spent } from "../session-audit.ts";
 import type { SharedCell } from "../shared-cell.ts";
 import type { RunResult } from "./run.ts";
 
@@ -15,7 +14,10 @@ export interface RunWork {
 export class RunAudit {
   readonly #audit: SessionAudit;
   readonly #cell: SharedCell;
+  /** one at a time: each compares with the one before */
   readonly #looks = new SerialQueue();
+  /** the same, from the end of their runs on */
+  readonly #coming = new SerialQueue();
 
   constructor(audit: SessionAudit, cell: SharedCell) {
     this.#audit = audit;
@@ -24,12 +26,17 @@ export class RunAudit {
 
   /** Settles when the usage of the last run is known. The cell must exist until then. */
   get settled(): Promise<unknown> {
-    return this.#looks.settled();
+    return this.#coming.settled();
   }
 
-  run(facts: RunBegin, started: number, work: RunWork): Promise<RunResult> {
-    if (this.#audit.isDurable) return this.#written(facts, started, this.#beginWritten(facts, work));
+  /** `describe` is called once. */
+  run(describe: () => RunBegin, started: number, work: RunWork): Promise<RunResult> {
+    if (this.#audit.isDurable) {
+      const facts = describe();
+      return this.#written(facts, started, this.#beginWritten(facts, work));
+    }
     const ended = work.begin();
+    const facts = describe();
     this.#audit.runStarted(facts); // the code is hashed while the cell works
     return this.#written(facts, started, ended);
   }
@@ -50,17 +57,24 @@ export class RunAudit {
 
   async #written({ session, run }: RunBegin, started: number, ended: Promise<RunResult>): Promise<RunResult> {
     const audit = this.#audit;
-    const result = await ended.catch((error: unknown) => {
+    let result: RunResult;
+    try {
+      result = await ended;
+    } catch (error) {
       audit.runFailed(session, run, error, performance.now() - started);
       throw error;
-    });
-    // The caller gets the result first; the cell's usage is read afterwards.
-    const spent = this.#looks.run(async () => {
-      if (!audit.isDurable) await afterThis();
-      return this.#cell.spent();
-    });
+    }
+    const spent = this.#spent(audit.isDurable);
     audit.runEnded(session, run, result, spent);
     if (audit.isDurable) await audit.settled(session);
     return result;
+  }
+
+  /** What the run used. The caller gets the result first, unless it waits for the audit; the cell's usage is read afterwards. */
+  #spent(isAwaited: boolean): Promise<Spent> {
+    const look = () => this.#looks.run(() => this.#cell.spent());
+    const spent = isAwaited ? look() : new Promise<Spent>((resolve) => setImmediate(() => resolve(look())));
+    this.#coming.follow(spent);
+    return spent;
   }
 }

@@ -32,16 +32,17 @@ export function runResult(
   findings: RunFindings,
 ): RunResult {
   const { status, durationMs, lost, artifacts, leftOut, egress, receipt } = findings;
-  const { leftOutCount = leftOut.length } = findings;
-  return {
+  const { stdout, stderr, displays } = output.gathered();
+  const result: RunResult = {
     id: number,
     status,
     state: done.state,
     exitCode: done.exitCode,
-    ...output.gathered(),
+    stdout,
+    stderr,
+    displays,
     value: done.result,
     error: done.error,
-    ...(done.line === undefined ? {} : { stoppedAtLine: done.line }),
     truncated: output.wasTruncated(done) || done.resultTruncated === true,
     stdoutBytes: done.stdoutBytes,
     stderrBytes: done.stderrBytes,
@@ -50,13 +51,28 @@ export function runResult(
     recoveredTo: done.recoveredTo,
     artifacts,
     leftOut,
-    ...(leftOutCount > leftOut.length ? { leftOutCount } : {}),
-    ...(findings.discarded ? { discarded: findings.discarded } : {}),
-    ...(egress ? { egress } : {}),
     durationMs,
     usage: usageOf(done, durationMs, egress),
     runner: receipt.runner,
     receipt,
+  };
+  return isOrdinary(done, findings) ? result : { ...result, ...rareFields(done, findings) };
+}
+
+/** Whether the result has only the fields that every result has. Literals without `...` take a fraction of the time. */
+function isOrdinary({ line }: DoneMessage, { leftOutCount, discarded, egress }: RunFindings): boolean {
+  return line === undefined && leftOutCount === undefined && discarded === undefined && egress === undefined;
+}
+
+function rareFields(
+  { line }: DoneMessage,
+  { leftOut, leftOutCount = 0, discarded, egress }: RunFindings,
+): Partial<RunResult> {
+  return {
+    ...(line === undefined ? {} : { stoppedAtLine: line }),
+    ...(leftOutCount > leftOut.length ? { leftOutCount } : {}),
+    ...(discarded ? { discarded } : {}),
+    ...(egress ? { egress } : {}),
   };
 }
 

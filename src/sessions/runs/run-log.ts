@@ -20,7 +20,7 @@ const freeEvents = 1_000;
 export class RunLog {
   readonly #events: NumberedEvent["event"][] = [];
   /** the attack: a program that prints single bytes, each of which would be an event that the host keeps */
-  readonly #gathered = new GatheredText((event) => this.#add(event));
+  #gathered: GatheredText | undefined;
   /** created for the first reader that waits: most runs have none */
   #waiting: Set<() => void> | undefined;
   #failure: { readonly error: unknown } | undefined;
@@ -64,10 +64,11 @@ export class RunLog {
   push(event: RunEvent): void {
     if (this.#isClosed) return;
     if (event.type !== "display" && this.#events.length >= freeEvents) {
+      this.#gathered ??= new GatheredText((gathered) => this.#add(gathered));
       this.#gathered.add(event);
       return;
     }
-    this.#gathered.flush();
+    this.#gathered?.flush();
     this.#add(event);
   }
 
@@ -80,7 +81,7 @@ export class RunLog {
 
   /** @internal */
   end(status: RunStatus): void {
-    this.#gathered.flush();
+    this.#gathered?.flush();
     this.#events.push({ type: "end", status });
     this.#isClosed = true;
     this.#wake();
@@ -88,7 +89,7 @@ export class RunLog {
 
   /** @internal */
   fail(error: unknown): void {
-    this.#gathered.flush();
+    this.#gathered?.flush();
     this.#failure = { error };
     this.#isClosed = true;
     this.#wake();
@@ -96,7 +97,7 @@ export class RunLog {
 
   /** Everything printed so far. `+=` shares the memory of the pieces; `join` would copy them. */
   text(stream: "stdout" | "stderr"): string {
-    this.#gathered.flush();
+    this.#gathered?.flush();
     let text = "";
     for (const event of this.#events) if (event.type === stream) text += event.text;
     return text;

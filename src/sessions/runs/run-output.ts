@@ -22,7 +22,7 @@ export class RunOutput {
   readonly #decoders: Partial<Record<"stdout" | "stderr", StringDecoder>> = {};
   readonly #received = { stdout: 0, stderr: 0 };
   /** streams whose text has the line about what was left out */
-  readonly #marked = new Set<string>();
+  readonly #isMarked = { stdout: false, stderr: false };
   readonly #isAtLineStart = { stdout: true, stderr: true };
   #displayParts: Buffer[] = [];
   #displayBytes = 0;
@@ -80,8 +80,8 @@ export class RunOutput {
 
   /** Once per stream: a cell that sends nothing but such messages must not fill the host's memory. */
   #mark(stream: "stdout" | "stderr", skipped: number): void {
-    if (this.#marked.has(stream)) return;
-    this.#marked.add(stream);
+    if (this.#isMarked[stream]) return;
+    this.#isMarked[stream] = true;
     this.#push(stream, this.#decoders[stream]?.end() ?? "");
     this.#push(stream, `${this.#isAtLineStart[stream] ? "" : "\n"}${leftOutLine(skipped, "bytes")}\n`);
   }

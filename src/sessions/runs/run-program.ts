@@ -21,7 +21,7 @@ export function programOf({
   stdin,
   neighbours,
 }: Pick<LiveRunOptions, "args" | "file" | "stdin" | "neighbours">): RunProgram | undefined {
-  if ([args, file, stdin, neighbours].every((part) => part === undefined)) return undefined;
+  if (args === undefined && file === undefined && stdin === undefined && neighbours === undefined) return undefined;
   const program: Program = {
     ...(file === undefined ? {} : { file: checkedName(file) }),
     ...(args === undefined ? {} : { args: checkedArgs(args) }),

@@ -86,6 +86,8 @@ export interface RunResult {
 export interface RunProgress {
   /** the log of the run's events */
   readonly log: RunLog;
+  /** The run has this number in its session. */
+  numbered(number: number): void;
   /** The session accepted the code; from now on `interrupt` works. */
   accepted(interrupt: () => void): void;
 }
@@ -99,6 +101,7 @@ export class Run implements Promise<RunResult>, AsyncIterable<RunEvent>, AsyncDi
   /** Its events by number, for readers that reconnect. */
   readonly log = new RunLog();
   readonly #result: Promise<RunResult>;
+  #number: number | undefined;
   #interrupt: (() => void) | undefined;
   #isInterruptedEarly = false;
   #hasEnded = false;
@@ -108,6 +111,9 @@ export class Run implements Promise<RunResult>, AsyncIterable<RunEvent>, AsyncDi
   constructor(perform: (progress: RunProgress) => Promise<RunResult>) {
     const progress: RunProgress = {
       log: this.log,
+      numbered: (number) => {
+        this.#number = number;
+      },
       accepted: (interrupt) => {
         this.#interrupt = interrupt;
         if (this.#isInterruptedEarly) interrupt();
@@ -116,6 +122,11 @@ export class Run implements Promise<RunResult>, AsyncIterable<RunEvent>, AsyncDi
     };
     this.#result = this.#settle(perform, progress);
     this.#result.catch(() => {}); // a failure that nobody awaits is no unhandled rejection
+  }
+
+  /** @internal its number in the session, as the history counts; undefined: it waits for its turn */
+  get number(): number | undefined {
+    return this.#number;
   }
 
   async #settle(perform: (progress: RunProgress) => Promise<RunResult>, progress: RunProgress): Promise<RunResult> {

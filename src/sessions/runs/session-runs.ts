@@ -3,11 +3,12 @@ import { SerialQueue } from "../../lib/serial-queue.ts";
 import { defaultLanguage } from "../../policy/languages.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { SessionFunctions } from "../functions/session-functions.ts";
+import type { SessionLineage } from "../lineage/session-lineage.ts";
 import type { SessionCell } from "../session-cell.ts";
 import { MemoryHistory } from "../storage/memory-history.ts";
 import type { HistoryEntry, HistoryOptions } from "../storage/session-history.ts";
 import type { SavedSession, SessionSaves } from "../storage/session-saves.ts";
-import type { SessionStore } from "../storage/store.ts";
+import type { SessionStorage } from "../storage/session-storage.ts";
 import type { LiveRunOptions } from "./live-run-options.ts";
 import { OutputWriter } from "./output-writer.ts";
 import { OutputRecorder, type RecordedOutputs } from "./recorded-outputs.ts";
@@ -19,10 +20,14 @@ export interface SessionWithRuns extends SavedSession {
   readonly policy: Policy;
   readonly cell: SessionCell;
   readonly saves: SessionSaves;
-  readonly store: SessionStore;
+  readonly store: SessionStorage;
   readonly functions: SessionFunctions;
+  readonly lineage: SessionLineage;
   /** the end of a run counts as use of the session */
   touch(): void;
+  readonly usedMs: number;
+  /** how many runs it has had, over all its cells */
+  runCount: number;
 }
 
 /** A run whose code was sent. */
@@ -88,7 +93,7 @@ export class SessionRuns {
     if (!policy.session.persist) return this.#memory.list(limit, outputs);
     await this.written();
     const entries = await store.history(key, limit);
-    return outputs ? store.outputs(key).read(entries) : entries;
+    return outputs ? store.withOutputs(key, entries) : entries;
   }
 
   /** Waits until the history is on disk. */
@@ -100,10 +105,11 @@ export class SessionRuns {
   async #perform(progress: RunProgress, code: string, options: LiveRunOptions): Promise<RunResult> {
     if (this.#performing++ === 0) this.#busySince = performance.now();
     try {
+      const begun = this.#begin(progress, code, options); // first: its output comes later
       const { onDisk, inMemory } = recordedBytes;
       const recorder = new OutputRecorder(this.#session.policy.session.persist ? onDisk : inMemory);
       progress.log.record(recorder);
-      const { number, ended } = await this.#begin(progress, code, options);
+      const { number, ended } = await begun;
       const result = await ended;
       this.#ended(number, { code, language: options.language ?? defaultLanguage }, result, recorder);
       return result;
@@ -123,14 +129,16 @@ export class SessionRuns {
       if (marking) await marking;
       const loading = session.functions.loading();
       if (loading) await loading;
-      const number = session.record.runs + 1;
+      const number = session.runCount + 1;
+      if (session.policy.session.undo > 0) session.lineage.beforeRun(number);
+      progress.numbered(number);
       const { table } = session.functions;
       const ended = live.perform(progress, number, code, table ? { ...options, functions: table } : options);
       // Counted at the start: a session that closes during its run has had the run.
-      session.record = { ...session.record, runs: number };
+      session.runCount = number;
       return { number, ended };
     } finally {
-      if (--this.#unsent === 0) for (const resolve of this.#onSent.splice(0)) resolve();
+      if (--this.#unsent === 0 && this.#onSent.length > 0) for (const resolve of this.#onSent.splice(0)) resolve();
     }
   }
 
@@ -145,20 +153,24 @@ export class SessionRuns {
     session.touch();
     if (result.state === "lost") saves.lost(cell.live?.isAlive !== true);
     else saves.changed();
+    if (result.state !== "kept") session.lineage.restored(result.recoveredTo ?? 0);
+    const { code, language } = program;
     const { status, durationMs } = result;
     const outputs = recorder.recorded(result);
-    const silent = outputs ? {} : { isSilent: true as const };
-    const entry = { run: number, atMs: session.record.usedMs, ...program, status, durationMs, ...silent };
+    const { cpuMs, peakMemoryBytes, sentBytes, receivedBytes } = result.usage;
+    const usage = { cpuMs, peakMemoryBytes, sentBytes, receivedBytes };
+    const facts = { run: number, atMs: session.usedMs, code, language, status, durationMs, usage };
+    const entry: HistoryEntry = outputs ? facts : { ...facts, isSilent: true };
     if (session.policy.session.persist) this.#write(entry, outputs, recorder.bytes);
     else this.#memory.append(entry, outputs, recorder.bytes);
   }
 
   /** Both are written after the result is on its way to its caller. */
   #write(entry: HistoryEntry, outputs: RecordedOutputs | undefined, bytes: number): void {
-    const { store, key } = this.#session;
-    this.#writes.run(() => store.appendHistory(key, entry)).catch(() => {});
+    const { held } = this.#session;
+    this.#writes.run(() => held.appendHistory(entry)).catch(() => {});
     if (!outputs) return;
-    this.#outputs ??= new OutputWriter(store.outputs(key), this.#writes);
+    this.#outputs ??= new OutputWriter(held, this.#writes);
     this.#outputs.add({ run: entry.run, atMs: entry.atMs, outputs }, bytes);
   }
 }

@@ -24,6 +24,16 @@ test("a history in memory drops the oldest runs when there are too many, or thei
   expect(short.list(10, false).map(({ run }) => run)).toEqual([4]);
 });
 
+test("a history in memory keeps the latest runs of any number of them", () => {
+  const few = new MemoryHistory({ outputBytes: 1_000, codeBytes: 1_000, runs: 3 });
+  const kept = Array.from({ length: 1_000 }, (_, index) => {
+    few.append(entry(index + 1), outputs, 10);
+    return few.list(10, true).length;
+  });
+  expect(new Set(kept.slice(2))).toEqual(new Set([3]));
+  expect(few.list(10, true)).toMatchObject([998, 999, 1_000].map((run) => ({ run, outputs: { value: "1" } })));
+});
+
 test("a history in memory drops the oldest outputs when they are too large, and says how much is missing", () => {
   const small = new MemoryHistory({ outputBytes: 1_000, codeBytes: 1_000, runs: 100 });
   for (const run of [1, 2, 3]) small.append(entry(run), outputs, 400);

@@ -1,15 +1,14 @@
 import { join } from "node:path";
 import { removeUnfinished } from "../../artifacts/remove-unfinished.ts";
-import type { LivenessLock } from "../../lib/files/liveness-lock.ts";
+import { CodecellError } from "../../lib/errors.ts";
 import type { SessionWorkspace } from "../../runners/runner.ts";
-import { sessionUnknown } from "../session-errors.ts";
+import { sessionLost, sessionUnknown } from "../session-errors.ts";
 import { type SessionInfo, savedInfo } from "../session-info.ts";
-import { lockSession } from "./session-lock.ts";
-import type { SessionRecord, SessionStore } from "./store.ts";
+import type { SessionRecord } from "./session-record.ts";
+import type { HeldSession, LockOptions, SessionStorage } from "./session-storage.ts";
 
 export interface OwnedStoreOptions {
-  readonly store: SessionStore;
-  readonly runtimeDir: string;
+  readonly store: SessionStorage;
   /** prefix of the workspaces that this codecell makes */
   readonly tag: string;
   /** sessions get no directory on the host */
@@ -19,10 +18,10 @@ export interface OwnedStoreOptions {
   readonly now: () => number;
 }
 
-/** What one codecell has on disk for its sessions: locks, records and workspaces. Other processes use the same store. */
+/** What one codecell keeps for its sessions: locks, records and workspaces. Other processes use the same store. */
 export class OwnedStore {
   readonly #options: OwnedStoreOptions;
-  readonly #store: SessionStore;
+  readonly #store: SessionStorage;
   /** how many open sessions use a workspace */
   readonly #users = new Map<string, number>();
   #made = 0;
@@ -44,18 +43,28 @@ export class OwnedStore {
 
   /** The directory of a workspace on the host, for a cell to mount. */
   mount(name: string): { workspace?: SessionWorkspace } {
-    return this.#options.filesStayInCell ? {} : { workspace: { root: this.#store.workspacesDir, name } };
+    return this.#options.filesStayInCell ? {} : { workspace: { root: this.#store.workspaces.directory, name } };
+  }
+
+  /** Whether the files of a saved session are on another machine. In files, a session never leaves its machine. */
+  async isElsewhere(workspace: string): Promise<boolean> {
+    return this.#store.medium !== "files" && !(await this.#store.workspaces.has(workspace));
   }
 
   /** Removes what killed uploads left in a saved workspace. One that cannot be searched is used as it is. */
   async removeUnfinished(workspace: string): Promise<void> {
     if (this.#options.filesStayInCell) return;
-    await removeUnfinished(join(this.#store.workspacesDir, workspace)).catch(() => {});
+    await removeUnfinished(join(this.#store.workspaces.directory, workspace)).catch(() => {});
   }
 
-  /** Locks a persistent session: it is open in one process at a time. */
-  async lock(id: string): Promise<LivenessLock | undefined> {
-    return this.#options.persists() ? this.#lock(id) : undefined;
+  /** Whether other machines use the same store: then each session that is open is in it, also one that is never saved. */
+  get isShared(): boolean {
+    return this.#store.medium === "postgresql";
+  }
+
+  /** Locks a session that others can find: it is open in one process at a time. */
+  async lock(id: string, options?: LockOptions): Promise<HeldSession | undefined> {
+    return this.#options.persists() || this.isShared ? this.#store.lock(id, options) : undefined;
   }
 
   /** The record of a persistent session; undefined: nobody saved one. */
@@ -65,7 +74,11 @@ export class OwnedStore {
 
   /** What is known of a saved session; undefined if its record is missing or damaged. */
   async info(id: string, nextRunner: string): Promise<SessionInfo | undefined> {
-    const record = await this.#store.read(id).catch(() => undefined);
+    const record = await this.#store.read(id).catch((error: unknown) => {
+      // A store that cannot be reached says nothing about the session.
+      if (error instanceof CodecellError && error.code === "service_unavailable") throw error;
+      return undefined;
+    });
     return record && savedInfo(id, record, nextRunner);
   }
 
@@ -80,35 +93,37 @@ export class OwnedStore {
   }
 
   /** Removes a session that is no longer open. */
-  async remove(id: string, workspace: string): Promise<void> {
-    // Without persistence nothing on disk is ours: the same id may name a session that somebody else saved.
-    if (this.#options.persists()) await this.#store.forget(id);
-    await this.#removeWorkspace(workspace);
+  async remove(held: HeldSession | undefined, workspace: string): Promise<void> {
+    // Without persistence nothing is held or ours: the same id may name a session that somebody else saved.
+    await held?.forget();
+    await this.removeWorkspace(workspace);
   }
 
   /** Removes a saved session that is not open here. Throws `session_busy` if another process has it open. */
   async removeSaved(id: string, onRemoved: () => void): Promise<void> {
     await this.assertSaved(id);
-    await using _mine = await this.#lock(id);
+    await using held = await this.#store.lock(id);
     // A damaged record names no workspace: its workspace becomes an orphan, which the next start removes.
     const record = await this.#store.read(id).catch(() => undefined);
-    await this.#store.forget(id);
+    await held.forget();
     onRemoved();
-    if (record) await this.#removeWorkspace(record.workspace);
+    if (record) await this.removeWorkspace(record.workspace);
   }
 
   async assertSaved(id: string): Promise<void> {
-    if (!(await this.#store.list()).includes(id)) throw sessionUnknown(id);
+    if (!(await this.#store.list(id)).includes(id)) throw await this.missing(id);
   }
 
-  #lock(id: string): Promise<LivenessLock> {
-    return lockSession({ runtimeDir: this.#options.runtimeDir, workspacesDir: this.#store.workspacesDir }, id);
+  /** Why there is no session with this id: nobody created it, or it was lost with the gateway that had it. */
+  async missing(id: string): Promise<CodecellError> {
+    const lost = await this.#store.lostHolder?.(id);
+    return lost ? sessionLost(id, lost) : sessionUnknown(id);
   }
 
   /** Removes a workspace, unless a fork still uses it, open or saved. */
-  async #removeWorkspace(name: string): Promise<void> {
+  async removeWorkspace(name: string): Promise<void> {
     if (this.#users.has(name)) return;
-    if (this.#options.persists() && (await this.#store.isNamed(name))) return;
-    await this.#store.removeWorkspace(name);
+    if (this.#options.persists() && (await this.#store.namedAmong([name])).size > 0) return;
+    await this.#store.workspaces.remove(name);
   }
 }

@@ -13,6 +13,14 @@ const historySchema = z.object({
   durationMs: z.number(),
   /** it printed, displayed and returned nothing */
   isSilent: z.literal(true).optional(),
+  /** what it used; absent: an older version of codecell wrote this entry */
+  usage: z
+    .object({
+      ...{ cpuMs: z.number().min(0).optional(), peakMemoryBytes: count.optional() },
+      ...{ sentBytes: count, receivedBytes: count },
+    })
+    .optional()
+    .catch(undefined), // the cell measures some of it: a wrong number must not hide the run
 });
 
 /** One run of a session, as its history keeps it. */
@@ -49,14 +57,15 @@ export async function readHistory(path: string, limit: number): Promise<HistoryE
     lines.unshift(...older.slice(-limit));
     if (lines.length >= limit) break;
   }
-  return lines.flatMap(parsed).slice(-limit);
+  return lines.flatMap(parsedEntry).slice(-limit);
 }
 
 function olderPath(path: string): string {
   return `${path}.older`;
 }
 
-function parsed(line: string): HistoryEntry[] {
+/** The entry in a text of JSON; none if it cannot be read. */
+export function parsedEntry(line: string): HistoryEntry[] {
   try {
     return [historySchema.parse(JSON.parse(line))];
   } catch {

@@ -1,19 +1,20 @@
 import { expect, test, vi } from "vitest";
+import { CodecellError } from "../../lib/errors.ts";
 import { parsePolicy } from "../../policy/file/parse-policy.ts";
 import { InterpreterLosses } from "../interpreter/interpreter-losses.ts";
 import type { LiveSession } from "../live-session.ts";
 import { type SavedSession, SessionSaves } from "./session-saves.ts";
-import type { SessionStore } from "./store.ts";
+import type { HeldSession, SessionStorage } from "./session-storage.ts";
 
 /** Saves of a fake session into a fake store, whose last step takes as long as the test says. */
 function fakeSaves() {
   const released: (() => void)[] = [];
-  const store = {
+  const held = {
     writeSnapshot: async () => ({ file: "x", bytes: 0, sha256: "" }),
     write: async () => {},
     markUnsaved: async () => {},
     pruneSnapshots: () => new Promise<void>((resolve) => released.push(resolve)),
-  } as unknown as SessionStore;
+  } as unknown as HeldSession;
   let snapshots = 0;
   const session = {
     ...{ pythonVersion: "3.99.0", receipt: { runner: "fake" }, isAlive: true, isBusy: false, stateRun: 1 },
@@ -33,8 +34,8 @@ function fakeSaves() {
     runs: 1,
     snapshot: undefined,
   } as const;
-  const of: SavedSession = { id: "s", key: "s", record, live: session };
-  const saves = new SessionSaves(of, store, parsePolicy({ session: { persist: true } }), () => 0);
+  const of: SavedSession = { id: "s", key: "s", record, held, live: session };
+  const saves = new SessionSaves(of, {} as SessionStorage, parsePolicy({ session: { persist: true } }), () => 0);
   const release = async () => {
     await expect.poll(() => released.length).toBeGreaterThan(0);
     released.shift()?.();
@@ -110,4 +111,44 @@ test("saves that are requested at the same time are one save", async () => {
   await release();
   await Promise.all(both);
   expect([snapshots(), saves.isDirty]).toEqual([1, false]);
+});
+
+test.each([
+  ["service_unavailable", "rejects"],
+  ["session_busy", "rejects"],
+  ["snapshot_damaged", "starts without its variables"],
+] as const)("a session whose variables cannot be read because of %s %s", async (code, outcome) => {
+  const notes: string[] = [];
+  const snapshot = { sha256: "0".repeat(64), bytes: 1, savedMs: 1, run: 1, python: "3.99.0", runner: "fake" };
+  const store = {
+    isUnsaved: async () => false,
+    readSnapshot: () => Promise.reject(new CodecellError(code, "not now")),
+  } as unknown as SessionStorage;
+  const live = { features: [], addNote: (note: string) => notes.push(note) } as unknown as LiveSession;
+  const record = { version: 1 as const, id: "s", workspace: "w", createdMs: 0, usedMs: 0, runs: 1 };
+  const of = { id: "s", key: "s", record: { ...record, snapshot: { ...snapshot, saved: [], skipped: [] } } };
+  const policy = parsePolicy({ session: { persist: true } });
+  const saves = new SessionSaves({ ...of, held: {} as HeldSession, live: undefined }, store, policy, () => 0);
+  if (outcome === "rejects") await expect(saves.restoreInto(live)).rejects.toMatchObject({ code });
+  else expect(await saves.restoreInto(live)).toMatchObject({ problem: { code } });
+  expect(notes).toEqual(outcome === "rejects" ? [] : ["not now; the session starts without its variables"]);
+});
+
+test("a mark that cannot be written is tried again by the next run, and the result says that nothing is saved", async () => {
+  const notes: string[] = [];
+  let marks = 0;
+  const markUnsaved = async () => {
+    if (++marks === 1) throw new CodecellError("service_unavailable", "the database (x on 10.0.0.1:5432) is away");
+  };
+  const live = { addNote: (note: string) => notes.push(note) } as unknown as LiveSession;
+  const record = { version: 1 as const, id: "s", workspace: "w", createdMs: 0, usedMs: 0, runs: 1 };
+  const of = { id: "s", key: "s", record, held: { markUnsaved } as unknown as HeldSession, live };
+  const saves = new SessionSaves(of, {} as SessionStorage, parsePolicy({ session: { persist: true } }), () => 0);
+  await saves.changing();
+  expect(notes).toEqual([
+    "this run is not saved, and is lost with its cell: the store of sessions cannot be reached at the moment",
+  ]);
+  await saves.changing();
+  await saves.changing();
+  expect([marks, notes.length]).toEqual([2, 1]);
 });

@@ -3,13 +3,18 @@ import { diskFailure } from "../../lib/files/disk-failure.ts";
 import { SerialQueue } from "../../lib/serial-queue.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { LiveSession } from "../live-session.ts";
+import type { SessionRecord, SnapshotInfo } from "./session-record.ts";
+import type { HeldSession, SessionStorage } from "./session-storage.ts";
+import { shownReason } from "./shown-reason.ts";
 import { readManifest } from "./snapshot-manifest.ts";
-import type { SessionRecord, SessionStore, SnapshotInfo } from "./store.ts";
+import { SavedWorkspace } from "./workspace/saved-workspace.ts";
 
 /** A pause of this length is used for a save. */
 const saveAfterMs = 2_000;
 /** Under steady use, the longest time until a change is saved: the next run waits for that save. */
 const longestUnsavedMs = 10_000;
+/** A store that could not be reached is tried again. */
+const retryAfterMs = 5_000;
 const maxNamed = 20;
 
 /** The result of restoring saved variables in a fresh cell. */
@@ -28,6 +33,8 @@ export interface SavedSession {
   readonly id: string;
   readonly key: string;
   record: SessionRecord;
+  /** what is written of it goes here; throws if this process does not hold it */
+  readonly held: HeldSession;
   /** the session in its cell; undefined: no cell has started */
   readonly live: LiveSession | undefined;
 }
@@ -35,7 +42,7 @@ export interface SavedSession {
 /** Saves a session's variables to disk and restores them; knows what changed since the last save. */
 export class SessionSaves {
   readonly #of: SavedSession;
-  readonly #store: SessionStore;
+  readonly #store: SessionStorage;
   readonly #isPersistent: boolean;
   readonly #now: () => number;
   /** counts possible changes of variables, and those that the last save contains */
@@ -52,10 +59,15 @@ export class SessionSaves {
   #saving: Promise<SnapshotInfo> | undefined;
   /** the changes that the active save contains; undefined: it has not started, and will contain all of them */
   #savingChanges: number | undefined;
+  /** a result said that the store cannot be reached; it says so again after the store was back */
+  #hasToldOutage = false;
+  /** the files, if only the cell holds them */
+  readonly #workspace: SavedWorkspace;
 
-  constructor(of: SavedSession, store: SessionStore, policy: Policy, now: () => number) {
+  constructor(of: SavedSession, store: SessionStorage, policy: Policy, now: () => number) {
     this.#of = of;
     this.#store = store;
+    this.#workspace = new SavedWorkspace(store, () => of.key);
     this.#isPersistent = policy.session.persist;
     this.#now = now;
   }
@@ -77,7 +89,9 @@ export class SessionSaves {
   mark(isUnsaved: boolean): Promise<unknown> {
     if (!this.#isPersistent || this.#isMarked === isUnsaved) return this.#marks.settled();
     this.#isMarked = isUnsaved;
-    return this.#marks.run(() => this.#store.markUnsaved(this.#of.key, isUnsaved)).catch(() => {});
+    return this.#marks
+      .run(() => this.#of.held.markUnsaved(isUnsaved))
+      .catch((error: unknown) => this.#notMarked(error));
   }
 
   /** Settles when the mark is written or removed. */
@@ -137,7 +151,7 @@ export class SessionSaves {
   }
 
   async #save(session: LiveSession): Promise<SnapshotInfo> {
-    const { id, key } = this.#of;
+    const { id, held } = this.#of;
     const { stateRun } = session;
     const changes = this.#changes;
     this.#savingChanges = changes;
@@ -148,7 +162,10 @@ export class SessionSaves {
       throw lossBefore(id, session, this.#of.record);
     }
     const manifest = readManifest(data);
-    const stored = await this.#store.writeSnapshot(key, data).catch((error: unknown) => {
+    const files = await this.#workspace.save(session, held, this.#of.record.snapshot).catch((error: unknown) => {
+      throw error instanceof CodecellError && error.code === "cell_lost" ? error : saveFailed(id, error);
+    });
+    const stored = await held.writeSnapshot(data).catch((error: unknown) => {
       throw saveFailed(id, error);
     });
     const snapshot: SnapshotInfo = {
@@ -158,15 +175,19 @@ export class SessionSaves {
       run: stateRun,
       python: session.pythonVersion,
       runner: session.receipt.runner,
+      ...(files && { files }),
     };
     const record = { ...this.#of.record, snapshot, ...unreported(session) };
-    await this.#store.write(record).catch((error: unknown) => {
+    this.#workspace.naming();
+    await held.write(record).catch((error: unknown) => {
       throw saveFailed(id, error);
     });
     this.#of.record = { ...this.#of.record, snapshot };
-    await this.#store.pruneSnapshots(record);
+    await held.pruneSnapshots(record);
+    await this.#workspace.written(session, held, snapshot);
     this.#savedChanges = changes;
     this.#savesByItself = true;
+    this.#hasToldOutage = false;
     if (!this.isDirty) await this.mark(false);
     return snapshot;
   }
@@ -185,9 +206,8 @@ export class SessionSaves {
       if (isLost) session.addNote("its cell exited before the variables were saved: the session starts without them");
       return undefined;
     }
-    const note = `variables were restored from the save after run ${snapshot.run}`;
-    if (session.features.includes("files"))
-      session.addNote("files were not restored: they were deleted with the last cell");
+    const hasFiles = await this.#workspace.restore(session, snapshot);
+    const note = `variables ${hasFiles ? "and files " : ""}were restored from the save after run ${snapshot.run}`;
     try {
       const data = await this.#store.readSnapshot(this.#of.key, snapshot);
       const failed = await session.restore(data, { run: snapshot.run });
@@ -195,6 +215,8 @@ export class SessionSaves {
       tellDifferences(session, snapshot, failed);
       return { snapshot, failed, problem: undefined, note };
     } catch (error) {
+      // The variables are there, but not now: a session without them would be saved over them.
+      if (isRefused(error)) throw error;
       // The session must open, because its workspace is needed even without the variables.
       const problem = error instanceof CodecellError ? error : new CodecellError("internal", messageOf(error));
       session.addNote(`${problem.message}; the session starts without its variables`);
@@ -202,12 +224,28 @@ export class SessionSaves {
     }
   }
 
+  /**
+   * The mark of unsaved variables was not written. With a store that cannot be reached the run goes on, and its result says
+   * that nothing is saved; the next run tries again.
+   */
+  #notMarked(error: unknown): void {
+    if (!isRefused(error)) return;
+    this.#isMarked = false;
+    this.#hasToldOutage = true;
+    this.#of.live?.addNote(`this run is not saved, and is lost with its cell: ${shownReason(error)}`);
+  }
+
   /** An automatic save failed: the next result says so. */
   #notSaved(error: unknown): void {
     // A value that kills the interpreter during a save would do so after every run. A crash before the save says nothing.
     const isFromSave = error instanceof CodecellError && error.code === "cell_lost" && !error.details.wasLostBefore;
     if (isFromSave) this.#savesByItself = false;
-    this.#of.live?.addNote(`the variables could not be saved: ${messageOf(error)}`);
+    // It may be back soon, and nobody may run anything until then.
+    const isOut = error instanceof CodecellError && error.code === "service_unavailable";
+    if (isOut) this.#timer = setTimeout(() => this.#saveNow(), retryAfterMs).unref();
+    if (isOut && this.#hasToldOutage) return;
+    this.#hasToldOutage = isOut;
+    this.#of.live?.addNote(`the variables could not be saved: ${shownReason(error)}`);
   }
 }
 
@@ -236,11 +274,17 @@ export function lossBefore(id: string, { losses }: LiveSession, { snapshot }: Se
   });
 }
 
+/** Whether the store of sessions could not be reached, or does not take the writes of this process any more. */
+function isRefused(error: unknown): error is CodecellError {
+  return error instanceof CodecellError && (error.code === "service_unavailable" || error.code === "session_busy");
+}
+
 function saveFailed(id: string, cause: unknown): CodecellError {
-  const disk = diskFailure(cause);
+  const disk = diskFailure(cause) ?? (isRefused(cause) ? cause : undefined);
   const why = messageOf(disk ?? cause);
   return new CodecellError(disk?.code ?? "internal", `session ${id} could not be saved: ${why}`, {
     hint: `${disk?.hint ?? "save it again"}; the previous save, the cell and the workspace are unchanged`,
     cause,
+    details: disk?.details ?? {},
   });
 }

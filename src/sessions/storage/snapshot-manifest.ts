@@ -8,6 +8,8 @@ export interface SnapshotManifest {
 
 /** The list has no more names. The rest of the snapshot is not looked at: the cell that restores it checks it again. */
 const maxNames = 5000;
+/** Half of what a record may have, as JSON. The attack: names and reasons so long that the session could never be saved or opened again. */
+const maxNameBytes = 2 * 1024 * 1024;
 const headerLimits: JsonLimits = { depth: 4, keys: 16, values: 64, containers: 16 };
 
 /**
@@ -16,7 +18,11 @@ const headerLimits: JsonLimits = { depth: 4, keys: 16, values: 64, containers: 1
  */
 export function readManifest(data: Buffer): SnapshotManifest {
   const manifest: SnapshotManifest = { saved: [], skipped: [] };
-  for (const { header } of snapshotEntries(data, maxNames)) note(manifest, header);
+  let bytes = 0;
+  for (const { header } of snapshotEntries(data, maxNames)) {
+    bytes += note(manifest, header);
+    if (bytes > maxNameBytes) break;
+  }
   return manifest;
 }
 
@@ -27,7 +33,8 @@ export function entryName(header: string): string {
   return saved[0] ?? skipped[0]?.name ?? "";
 }
 
-function note(manifest: SnapshotManifest, text: string): void {
+/** Returns how many bytes it takes in a record. */
+function note(manifest: SnapshotManifest, text: string): number {
   let header: unknown;
   try {
     header = parseJson(text, headerLimits);
@@ -36,6 +43,16 @@ function note(manifest: SnapshotManifest, text: string): void {
   }
   const { name, skipped } = (typeof header === "object" && header !== null ? header : {}) as Record<string, unknown>;
   if (typeof name !== "string") throw tornSnapshot();
-  if (typeof skipped === "string") manifest.skipped.push({ name: name.slice(0, 200), reason: skipped.slice(0, 300) });
-  else manifest.saved.push(name.slice(0, 200));
+  const shown = name.slice(0, 200);
+  if (typeof skipped !== "string") {
+    manifest.saved.push(shown);
+    return jsonBytes(shown);
+  }
+  const entry = { name: shown, reason: skipped.slice(0, 300) };
+  manifest.skipped.push(entry);
+  return jsonBytes(entry);
+}
+
+function jsonBytes(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
 }

@@ -35,7 +35,7 @@ export interface Recovered {
 
 /**
  * Keeps the variables of an interpreter that cannot leave a frozen copy of itself behind: as bytes, made inside the cell
- * in idle time, put back after the interpreter was lost. What does not pickle is named, and files are not part of it.
+ * in idle time, put back after the interpreter was lost. What does not pickle is named. Files come from the last save, if any.
  */
 export class SnapshotRecovery {
   readonly #kernel: KernelClient;
@@ -51,6 +51,8 @@ export class SnapshotRecovery {
   #taking: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isRestoring = false;
+  /** puts files back that were lost with the interpreter, and says which; set for sessions that save their files */
+  restoreFiles: (() => Promise<string>) | undefined;
 
   constructor(kernel: KernelClient) {
     this.#kernel = kernel;
@@ -92,6 +94,8 @@ export class SnapshotRecovery {
     if (data === undefined && isLate) return this.#giveUp(`Its variables were not kept: ${this.#reason}.`);
     this.#isRestoring = true;
     try {
+      // before the variables: what they are made of may read a file
+      const files = (await this.restoreFiles?.()) ?? "files were not restored";
       const failed = data ? await restoreVariables(this.#kernel, data, restoreTimeoutMs) : [];
       this.#kernel.wentBackTo(run);
       this.#isStale = false;
@@ -100,7 +104,11 @@ export class SnapshotRecovery {
       const number = this.#kernel.numbers.ofSession(run);
       return {
         run: number,
-        notes: [cameBack(data !== undefined, number), ...later, ...(missing.length > 0 ? [didNot(missing)] : [])],
+        notes: [
+          cameBack(data !== undefined, number, files),
+          ...later,
+          ...(missing.length > 0 ? [didNot(missing)] : []),
+        ],
       };
     } catch (error) {
       return this.#giveUp(`The snapshot of its variables could not be read: ${messageOf(error)}.`);
@@ -168,10 +176,10 @@ export class SnapshotRecovery {
   }
 }
 
-function cameBack(hadAny: boolean, run: number): string {
+function cameBack(hadAny: boolean, run: number, files: string): string {
   return hadAny
-    ? `Its ${variablesAsAfter(run)}, restored from a snapshot; files were not restored.`
-    : "There were no earlier variables to restore; files were not restored.";
+    ? `Then a snapshot was restored: its ${variablesAsAfter(run)}; ${files}.`
+    : `There were no earlier variables to restore; ${files}.`;
 }
 
 function didNot(missing: readonly { name: string; reason: string }[]): string {

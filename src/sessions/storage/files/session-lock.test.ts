@@ -2,9 +2,9 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { FakeRunner } from "../../../test/fakes/fake-runner.ts";
-import { parsePolicy } from "../../policy/file/parse-policy.ts";
-import { Codecell } from "../codecell.ts";
+import { FakeRunner } from "../../../../test/fakes/fake-runner.ts";
+import { parsePolicy } from "../../../policy/file/parse-policy.ts";
+import { Codecell } from "../../codecell.ts";
 
 let base: string;
 beforeEach(async () => {

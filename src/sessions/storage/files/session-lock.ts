@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { CodecellError } from "../../lib/errors.ts";
-import { type LivenessLock, takeLock } from "../../lib/files/liveness-lock.ts";
+import { CodecellError } from "../../../lib/errors.ts";
+import { type LivenessLock, takeLock } from "../../../lib/files/liveness-lock.ts";
 
 export interface SessionPlace {
   readonly runtimeDir: string;

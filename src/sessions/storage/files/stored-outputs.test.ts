@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { RecordedOutputs } from "../runs/recorded-outputs.ts";
+import type { RecordedOutputs } from "../../runs/recorded-outputs.ts";
 import { StoredOutputs } from "./stored-outputs.ts";
 
 let directory: string;

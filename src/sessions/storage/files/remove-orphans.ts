@@ -1,13 +1,12 @@
 import { lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { isHeld, takeLock } from "../../lib/files/liveness-lock.ts";
-import { removeDeadFiles } from "../../lib/files/living-file.ts";
-import { removeTree } from "../../lib/files/remove-tree.ts";
-import { type Logger, silentLogger } from "../../lib/log/logger.ts";
-import { removeDiskLeftovers } from "../../runners/linux/disk/image/disk-leftovers.ts";
-import { sessionLockPath } from "./session-lock.ts";
-import type { SessionStore } from "./store.ts";
+import { isHeld, takeLock } from "../../../lib/files/liveness-lock.ts";
+import { removeDeadFiles } from "../../../lib/files/living-file.ts";
+import { removeTree } from "../../../lib/files/remove-tree.ts";
+import { type Logger, silentLogger } from "../../../lib/log/logger.ts";
+import { removeDiskLeftovers } from "../../../runners/linux/disk/image/disk-leftovers.ts";
+import type { SessionStorage } from "../session-storage.ts";
 
 /** The lock that a codecell holds while it is open; its workspaces have the same tag. */
 export function ownerLock(runtimeDir: string, tag: string): string {
@@ -31,14 +30,14 @@ const bindingMs = 100;
 const isNoHosts = (name: string) => !/^cc[0-9a-f]{12}$/.test(name);
 
 /** Removes what killed processes left behind in the store and in the runtime directory. */
-export async function removeLeftovers(store: SessionStore, runtimeDir: string, logger: Logger): Promise<void> {
-  await removeUnfinished(store, runtimeDir);
+export async function removeLeftovers(store: SessionStorage, runtimeDir: string, logger: Logger): Promise<void> {
+  await store.removeUnfinished();
   await removeOrphans(store, runtimeDir, logger);
 }
 
 /** Removes what killed processes left behind: workspaces without a saved session, files of servers, and sockets of locks. */
 export async function removeOrphans(
-  store: SessionStore,
+  store: SessionStorage,
   runtimeDir: string,
   logger: Logger = silentLogger,
 ): Promise<void> {
@@ -73,50 +72,33 @@ async function isDeadFor(ms: number, path: string): Promise<boolean> {
   return !(await isHeld(path));
 }
 
-/** Removes sessions without a record: a process was killed while it created or removed them. */
-export async function removeUnfinished(store: SessionStore, runtimeDir: string): Promise<void> {
-  const hasNoRecord = async (id: string) => (await store.read(id).catch(() => "damaged")) === undefined;
-  for (const id of await store.list()) {
-    if (!(await hasNoRecord(id))) continue;
-    await using mine = await takeLock(sessionLockPath({ runtimeDir, workspacesDir: store.workspacesDir }, id));
-    if (mine && (await hasNoRecord(id))) await store.forget(id);
-  }
-}
-
 /** Removes disks that no session has, and unmounts those of sessions that no process has open. */
-async function removeDisks(store: SessionStore, runtimeDir: string, logger: Logger): Promise<void> {
-  const place = { runtimeDir, workspacesDir: store.workspacesDir };
+async function removeDisks(store: SessionStorage, runtimeDir: string, logger: Logger): Promise<void> {
   const isOpen = async (workspace: string) => {
-    for (const id of await store.list()) {
-      const record = await store.read(id).catch(() => undefined);
-      if (record?.workspace === workspace && (await isHeld(sessionLockPath(place, id)))) return true;
+    for (const record of await store.records("")) {
+      if (record.workspace === workspace && (await store.isLocked(record.id))) return true;
     }
     const tag = /^(m[0-9a-f]{12})-\d+$/.exec(workspace)?.[1];
     return tag !== undefined && (await isHeld(ownerLock(runtimeDir, tag)));
   };
-  await removeDiskLeftovers(store.workspacesDir, isOpen).catch((error: unknown) => {
+  await removeDiskLeftovers(store.workspaces.directory, isOpen).catch((error: unknown) => {
     logger.warn("the disks of a process that is gone could not be removed", { error });
   });
 }
 
-async function removeWorkspaces(store: SessionStore, runtimeDir: string, logger: Logger): Promise<void> {
+async function removeWorkspaces(store: SessionStorage, runtimeDir: string, logger: Logger): Promise<void> {
   const ownerless: string[] = [];
-  for (const name of await store.listWorkspaces()) {
+  for (const name of await store.workspaces.list()) {
     const tag = /^(m[0-9a-f]{12})-\d+$/.exec(name)?.[1];
     if (tag !== undefined && !(await isHeld(ownerLock(runtimeDir, tag)))) ownerless.push(name);
   }
   if (ownerless.length === 0) return;
   // Read only after the owners are known to be dead: a live one may still save a session in one of its workspaces.
-  const named = new Set<string>();
-  for (const id of await store.list()) {
-    const record = await store.read(id).catch(() => "damaged" as const);
-    if (record === "damaged") return; // it may name any of them
-    if (record) named.add(record.workspace);
-  }
+  const named = await store.namedAmong(ownerless);
   for (const name of ownerless.filter((one) => !named.has(one))) {
     logger.info("removing the workspace of a process that is gone", { name });
     // A workspace that cannot be removed must not keep this codecell, or any later one, from opening.
-    await store.removeWorkspace(name).catch((error: unknown) => {
+    await store.workspaces.remove(name).catch((error: unknown) => {
       logger.warn("the workspace of a process that is gone could not be removed", { name, error });
     });
   }

@@ -1,0 +1,13 @@
+/** The names of the steps, apart from the steps themselves, which need a build and a cluster. */
+export const stepNames = [
+  "policies-ignored",
+  "policies-enforced",
+  "contract",
+  "attacks",
+  "pool",
+  "round-trips",
+  "many-sessions",
+  "gateway-killed",
+  "api-restarted",
+  "node-unplugged",
+];

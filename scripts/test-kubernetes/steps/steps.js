@@ -1,0 +1,31 @@
+import { apiRestarted } from "./api-restarted.js";
+import { attacks } from "./attacks.js";
+import { contract } from "./contract.js";
+import { gatewayKilled } from "./gateway-killed.js";
+import { manySessions } from "./many-sessions.js";
+import { policiesEnforced, policiesIgnored } from "./network-policies.js";
+import { nodeUnplugged } from "./node-unplugged.js";
+import { pool } from "./pool.js";
+import { roundTrips } from "./round-trips.js";
+
+/**
+ * @typedef {object} Step
+ * @property {string} name for --only
+ * @property {string} asks the question that it answers
+ * @property {boolean} [needsOwnCluster]
+ * @property {(context: import("./context.js").Context) => Promise<{ detail: string, figures?: Record<string, number> }>} run
+ */
+
+/** @type {readonly Step[]} in this order: what others build on comes first, what disturbs the cluster last */
+export const steps = [
+  policiesIgnored,
+  policiesEnforced,
+  contract,
+  attacks,
+  pool,
+  roundTrips,
+  manySessions,
+  gatewayKilled,
+  apiRestarted,
+  nodeUnplugged,
+];

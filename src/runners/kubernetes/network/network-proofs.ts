@@ -1,0 +1,145 @@
+import { Cleanup } from "../../../lib/cleanup.ts";
+import { CodecellError, messageOf } from "../../../lib/errors.ts";
+import type { Logger } from "../../../lib/log/logger.ts";
+import { PromiseCache } from "../../../lib/promise-cache.ts";
+import type { GatewayPods } from "../gateway/gateway-pods.ts";
+import { closedLabel, labelsOf } from "../labels.ts";
+import type { NetworkFinding } from "../plan.ts";
+import { createPolicy, listPolicies, policyName, policyState } from "./network-policy.ts";
+import { apiServer, ProbePod, probePort, type Target } from "./probe-pod.ts";
+
+/** A proof holds this long: networks of clusters change rarely, and a proof takes seconds. */
+const proofMs = 3_600_000;
+/** A network that was repaired is noticed after this time. */
+const refusalMs = 60_000;
+const rounds = 3;
+const kubeletPort = 10_250;
+
+const otherWay =
+  "use a cluster whose network enforces NetworkPolicies, or set CODECELL_KUBERNETES_NETWORK=namespace where the namespace admits pods without the runtime's system call filter";
+
+type Proof =
+  | { readonly isEnforced: true; readonly atMs: number }
+  | { readonly isEnforced: false; readonly reason: string; readonly atMs: number };
+
+/**
+ * Whether this cluster enforces NetworkPolicies, as probe pods have shown it. Many networks accept policies and ignore them, so
+ * a policy alone proves nothing. A control comes first: what nothing reaches without a policy proves nothing either.
+ */
+export class NetworkProofs {
+  readonly #pods: () => Promise<GatewayPods>;
+  readonly #logger: Logger;
+  readonly #proofs = new PromiseCache<Proof>();
+
+  constructor(pods: () => Promise<GatewayPods>, logger: Logger) {
+    this.#pods = pods;
+    this.#logger = logger;
+  }
+
+  /** Looks at the policies each time, because anybody who may can add one that opens what ours closes. */
+  async find(image: string): Promise<NetworkFinding> {
+    const pods = await this.#pods();
+    const proof = await this.#proof(pods, image);
+    if (!proof.isEnforced) return { by: "nothing", reason: proof.reason, hint: otherWay };
+    let state = policyState(await listPolicies(pods.api), cellLabels(pods));
+    if (!state.isClosed) {
+      await createPolicy(pods.api); // somebody deleted it
+      state = policyState(await listPolicies(pods.api), cellLabels(pods));
+    }
+    if (state.openedBy.length > 0) {
+      return {
+        by: "nothing",
+        reason: `these NetworkPolicies open the network of cells: ${state.openedBy.join(", ")}`,
+        hint: `exclude pods with the label codecell/network=none from them`,
+      };
+    }
+    if (!state.isClosed) {
+      return {
+        by: "nothing",
+        reason: `the NetworkPolicy ${policyName} is not as codecell makes it`,
+        hint: "delete it",
+      };
+    }
+    return { by: "policy", provedMs: performance.now() - proof.atMs };
+  }
+
+  async #proof(pods: GatewayPods, image: string): Promise<Proof> {
+    const known = this.#proofs.get(pods.api.namespace, () => this.#prove(pods, image));
+    const proof = await known;
+    if (performance.now() - proof.atMs < (proof.isEnforced ? proofMs : refusalMs)) return proof;
+    this.#proofs.forget(pods.api.namespace, known);
+    return await this.#proof(pods, image);
+  }
+
+  async #prove(pods: GatewayPods, image: string): Promise<Proof> {
+    this.#logger.info("trying whether the cluster enforces NetworkPolicies", { namespace: pods.api.namespace });
+    try {
+      await using cleanup = new Cleanup();
+      const start = async (isClosed: boolean, targets: readonly Target[] = []) => {
+        const pod = await ProbePod.start(pods, image, isClosed, targets);
+        cleanup.defer(() => pod[Symbol.asyncDispose]());
+        return pod;
+      };
+      const [open, listener] = await both(start(false), start(false));
+      const reachable = await control(open, listener);
+      if (reachable === undefined) {
+        const reason =
+          "the control failed: probe pods do not reach each other without a policy either, so nothing can be shown";
+        return { isEnforced: false, reason, atMs: performance.now() };
+      }
+      await createPolicy(pods.api);
+      const closed = await start(true, reachable);
+      const reached = new Set([
+        ...closed.early,
+        ...(await closed.reached(reachable, rounds)),
+        ...(await open.reached(podTargets("a cell", closed.addresses.pod), rounds)),
+      ]);
+      if (reached.size === 0) return { isEnforced: true, atMs: performance.now() };
+      return {
+        isEnforced: false,
+        atMs: performance.now(),
+        reason: `a pod that the NetworkPolicy ${policyName} closes reached or was reached: ${[...reached].join(", ")}`,
+      };
+    } catch (error) {
+      if (error instanceof CodecellError) throw error;
+      throw new CodecellError(
+        "runner_unavailable",
+        `the network of the cluster could not be tried: ${messageOf(error)}`,
+        {
+          hint: "try again; `kubectl get events` shows what became of the probe pods",
+          cause: error,
+        },
+      );
+    }
+  }
+}
+
+/** Fails when both have settled, so that nothing starts after the cleanup. */
+async function both<Made>(one: Promise<Made>, other: Promise<Made>): Promise<[Made, Made]> {
+  await Promise.allSettled([one, other]);
+  return [await one, await other];
+}
+
+/** What a pod without a policy reaches: another pod for sure, or the control has failed, and what else there is. */
+async function control(open: ProbePod, listener: ProbePod): Promise<Target[] | undefined> {
+  const { pod, node } = listener.addresses;
+  const own = open.addresses.node;
+  const needed = podTargets("another pod", pod);
+  const others: Target[] = [
+    ...[node, own]
+      .filter((host, at, all) => host !== undefined && all.indexOf(host) === at)
+      .map((host) => ({ name: `the node ${host}`, kind: "tcp" as const, host: host ?? "", port: kubeletPort })),
+    { name: "the API server", kind: "tcp", host: apiServer, port: 443 },
+  ];
+  const reached = await open.reached([...needed, ...others], 2);
+  if (!needed.every(({ name }) => reached.includes(name))) return undefined;
+  return [...needed, ...others].filter(({ name }) => reached.includes(name));
+}
+
+function podTargets(name: string, host: string): Target[] {
+  return (["tcp", "udp"] as const).map((kind) => ({ name: `${name} (${kind})`, kind, host, port: probePort }));
+}
+
+function cellLabels({ gateway }: GatewayPods): Record<string, string> {
+  return { ...labelsOf("cell", gateway), ...closedLabel };
+}

@@ -1,0 +1,123 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import type { V1NetworkPolicy } from "@kubernetes/client-node";
+import type { ApiObject } from "../api/api-object.ts";
+import type { ObjectStore } from "../api/object-store.ts";
+import { networkPolicies, pods } from "../api/resource-table.ts";
+
+/**
+ * What the cluster's network does with NetworkPolicies. Many accept and ignore them. `absent`: pods have nothing but loopback,
+ * which needs no rights.
+ */
+export type PolicyEngine = "enforces" | "ignores" | "absent";
+
+interface Plug {
+  readonly port: string;
+  readonly uid: string;
+  isUp: boolean;
+}
+
+/**
+ * The network of all pods: a bridge in a network namespace of its own, which no packet leaves. A policy that selects a pod and
+ * gives no rule for a direction cuts its whole link; rules with peers and ports are not understood.
+ */
+export class PodNetwork implements AsyncDisposable {
+  readonly #store: ObjectStore;
+  readonly #holder: ChildProcess;
+  readonly #plugs = new Map<string, Plug>();
+  readonly #unsubscribe: () => void;
+  #engine: PolicyEngine;
+  #count = 0;
+  #commands: Promise<void> = Promise.resolve();
+
+  private constructor(store: ObjectStore, holder: ChildProcess, engine: PolicyEngine) {
+    this.#store = store;
+    this.#holder = holder;
+    this.#engine = engine;
+    this.#unsubscribe = store.subscribe(({ resource, type, object }) => {
+      if (resource === networkPolicies) void this.#apply();
+      else if (resource === pods && type === "DELETED") this.#plugs.delete(object.metadata.uid);
+    });
+  }
+
+  static async open(store: ObjectStore, engine: PolicyEngine): Promise<PodNetwork> {
+    const bridge = "ip link add name pods type bridge && ip addr add 10.244.0.1/16 dev pods && ip link set pods up";
+    const script = `${bridge} && echo up && exec sleep infinity`;
+    const holder = spawn("unshare", ["--net", "setpriv", "--pdeathsig=KILL", "sh", "-c", script], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const [said] = (await Promise.race([once(holder.stdout, "data"), once(holder, "exit")])) as unknown[];
+    if (String(said).trim() !== "up") throw new Error(`the network of the pods failed: ${holder.stderr.read()}`);
+    return new PodNetwork(store, holder, engine);
+  }
+
+  /** From now on, policies hold or do not. */
+  async setEngine(engine: Exclude<PolicyEngine, "absent">): Promise<void> {
+    this.#engine = engine;
+    await this.#apply();
+  }
+
+  /** Gives the network namespace of a process an interface with the pod's address. */
+  async plug(pid: number, pod: ApiObject, address: string): Promise<void> {
+    this.#count += 1;
+    const plug = { port: `pod${this.#count}`, uid: pod.metadata.uid, isUp: this.#isOpen(pod) };
+    await ip(this.#holderPid, [
+      `link add name ${plug.port} type veth peer name eth0 netns ${pid}`,
+      `link set ${plug.port} master pods ${plug.isUp ? "up" : "down"}`,
+    ]);
+    await ip(pid, ["link set lo up", `addr add ${address}/16 dev eth0`, "link set eth0 up"]);
+    this.#plugs.set(plug.uid, plug);
+  }
+
+  /** Policies that are written meanwhile are applied one after the other. */
+  #apply(): Promise<void> {
+    this.#commands = this.#commands.then(async () => {
+      const commands: string[] = [];
+      for (const pod of this.#store.list(pods, undefined)) {
+        const plug = this.#plugs.get(pod.metadata.uid);
+        const isUp = this.#isOpen(pod);
+        if (plug === undefined || plug.isUp === isUp) continue;
+        plug.isUp = isUp;
+        commands.push(`link set ${plug.port} ${isUp ? "up" : "down"}`);
+      }
+      // a pod that exits takes its interface with it
+      if (commands.length > 0) await ip(this.#holderPid, commands).catch(() => {});
+    });
+    return this.#commands;
+  }
+
+  #isOpen({ metadata: { namespace = "", labels = {} } }: ApiObject): boolean {
+    if (this.#engine !== "enforces") return true;
+    return !this.#store.list(networkPolicies, namespace).some((object) => {
+      const spec = object.spec as V1NetworkPolicy["spec"];
+      const wanted = Object.entries(spec?.podSelector?.matchLabels ?? {});
+      const closes = (spec?.policyTypes ?? ["Ingress"]).some(
+        (one) => !(one === "Egress" ? spec?.egress : spec?.ingress)?.length,
+      );
+      return closes && wanted.every(([key, value]) => labels[key] === value);
+    });
+  }
+
+  get #holderPid(): number {
+    return this.#holder.pid ?? 0;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#unsubscribe();
+    await this.#commands;
+    if (this.#holder.exitCode !== null || this.#holder.signalCode !== null) return;
+    const gone = once(this.#holder, "exit");
+    this.#holder.kill("SIGKILL");
+    await gone;
+  }
+}
+
+/** Runs commands of `ip` in the network namespace of a process. */
+async function ip(pid: number, commands: readonly string[]): Promise<void> {
+  const child = spawn("nsenter", [`--target=${pid}`, "--net", "--", "ip", "-force", "-batch", "-"], {
+    stdio: ["pipe", "ignore", "pipe"],
+  });
+  child.stdin.end(`${commands.join("\n")}\n`);
+  const [code] = (await once(child, "close")) as [number | null];
+  if (code !== 0) throw new Error(`ip failed: ${child.stderr.read()}`);
+}

@@ -114,14 +114,15 @@ test("a small hole in a file does not keep it from being an artifact", async () 
   expect(leftOut).toMatchObject([{ name: "array", reason: "too_large" }]);
 });
 
-test("ten thousand changes give a short list with the real count", async () => {
-  const names = Array.from({ length: 10_000 }, (_, index) => `gone${index}`);
+test("thousands of changes give a short list with the real count", async () => {
+  const names = Array.from({ length: 2_000 }, (_, index) => `gone${index}`);
   const { leftOut, leftOutCount } = await describeArtifacts(files, changed(...names));
-  expect([leftOut.length, leftOutCount]).toEqual([100, 10_000]);
+  expect([leftOut.length, leftOutCount]).toEqual([100, 2_000]);
 });
 
 test("an artifact is read again only if the file was touched", async () => {
-  const cache = new HashCache();
+  let nowMs = Date.now(); // stands still, however busy the machine is
+  const cache = new HashCache(10, () => nowMs);
   await writeFile(join(root, "a"), "one");
   const digest = async () => (await describeArtifacts(files, changed("a"), {}, { cache })).artifacts[0]?.sha256;
   expect(await digest()).toBe(sha256("one"));
@@ -130,7 +131,7 @@ test("an artifact is read again only if the file was touched", async () => {
   expect(cache.get(young)).toBeUndefined();
   await writeFile(join(root, "a"), "two");
   expect(await digest()).toBe(sha256("two"));
-  await passed(60);
+  nowMs = Date.now() + 60;
   expect(await digest()).toBe(sha256("two"));
   await using file = await files.open("a");
   expect(cache.get(file)?.sha256).toBe(sha256("two"));

@@ -23,9 +23,12 @@ const bufferBytes = 1024 * 1024;
 export class HashCache {
   readonly #digests = new Map<string, Digest>();
   readonly #maxEntries: number;
+  readonly #now: () => number;
 
-  constructor(maxEntries = 4096) {
+  /** `now`: wall-clock milliseconds, as the file system has them */
+  constructor(maxEntries = 4096, now: () => number = Date.now) {
     this.#maxEntries = maxEntries;
+    this.#now = now;
   }
 
   get(file: OpenFile): Digest | undefined {
@@ -37,7 +40,7 @@ export class HashCache {
   }
 
   set(file: OpenFile, digest: Digest): void {
-    if (Date.now() - Math.max(file.changedMs, file.modifiedMs) < settledMs) return;
+    if (this.#now() - Math.max(file.changedMs, file.modifiedMs) < settledMs) return;
     this.#digests.set(file.identity, digest);
     const [oldest] = this.#digests.keys();
     if (this.#digests.size > this.#maxEntries && oldest !== undefined) this.#digests.delete(oldest);

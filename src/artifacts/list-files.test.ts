@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { cpuMsOf } from "../../test/support/cpu-time.ts";
 import { openTestWorkspace, type TestWorkspace } from "../../test/support/test-workspace.ts";
+import { isThorough } from "../../test/support/thorough.ts";
 import { openWorkspaceFiles, type WorkspaceFiles } from "./workspace-files.ts";
 
 let root: string;
@@ -87,8 +88,9 @@ describe("a listing of files", () => {
     expect((await files.list()).files).toHaveLength(22);
   });
 
-  test("takes well under a second for ten thousand files", async () => {
-    for (let directory = 0; directory < 100; directory++) {
+  test("takes a fraction of a millisecond per file", async () => {
+    const directories = isThorough ? 100 : 20;
+    for (let directory = 0; directory < directories; directory++) {
       await mkdir(join(root, `d${directory}`));
       await Promise.all(
         Array.from({ length: 100 }, (_, index) => writeFile(join(root, `d${directory}/f${index}`), "")),
@@ -97,10 +99,10 @@ describe("a listing of files", () => {
     const spentMs = await cpuMsOf(async () => {
       const page = await files.list({ limit: 100 });
       const all = await files.list({ limit: 10_000 });
-      expect([page.files.length, all.files.length]).toEqual([100, 10_000]);
+      expect([page.files.length, all.files.length]).toEqual([100, 100 * directories]);
       expect(page.next).toBe(page.files.at(-1)?.path);
     });
-    expect(spentMs).toBeLessThan(3000);
+    expect(spentMs).toBeLessThan(30 * directories);
   }, 30_000);
 
   test("skips a directory that it may not read", async () => {

@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openTestWorkspace, type TestWorkspace } from "../../test/support/test-workspace.ts";
+import { isThorough } from "../../test/support/thorough.ts";
 import { denyNothing, openWorkspaceFiles, type WorkspaceFiles } from "./workspace-files.ts";
 
 let base: string;
@@ -98,7 +99,7 @@ describe("reading a workspace", () => {
       return Math.floor((state / 2 ** 32) * limit);
     };
     let good = 0;
-    for (let round = 0; round < 1500; round++) {
+    for (let round = 0; round < (isThorough ? 1_500 : 500); round++) {
       const path = Array.from({ length: 1 + random(6) }, () => pieces[random(pieces.length)]).join("");
       const got = await text(path).catch((error: { code?: string }) => error.code);
       expect(["good", "file_refused", "file_missing"]).toContain(got);
@@ -106,7 +107,7 @@ describe("reading a workspace", () => {
       for (const file of (await files.list({ prefix: path, after: path })).files) expect(file.path).toBe("a/x");
     }
     await text("a/x").then((got) => expect(got).toBe("good"));
-    for (let round = 0; round < 300; round++) {
+    for (let round = 0; round < (isThorough ? 300 : 100); round++) {
       const path = Array.from({ length: 1 + random(6) }, () => pieces[random(pieces.length)]).join("");
       await files.write(path, Buffer.from("mine"), { maxBytes: 9 }).catch(() => {});
       await files.remove(path).catch(() => {});

@@ -9,7 +9,7 @@ export const attackKinds: readonly AttackKind[] = [
 ];
 
 /** What an attack runs in: a runner, and for containers the engine if it is not Docker. */
-export type AttackTier = "process" | "wasm" | "srt" | "container" | "podman" | "kata" | "gvisor";
+export type AttackTier = "process" | "wasm" | "srt" | "container" | "podman" | "kata" | "gvisor" | "kubernetes";
 
 /**
  * The cell that an attack needs. `./scenarios.ts` has their policies.

@@ -124,7 +124,7 @@ export const auditEventSchema = z.discriminatedUnion("type", [
   event("file.deleted", { ...session, path: text }),
   event("file.downloaded", { ...session, path: text, start: count, bytes: count, size: count }),
 
-  event("egress.allowed", { ...session, host: text, port: count, address: text.optional() }),
+  event("egress.allowed", { ...session, host: text, port: count, address: text.optional(), rule: text.optional() }),
   event("egress.denied", { ...session, host: text, port: count, reason: text }),
   /** a program called a function of the host; never its values */
   event("function.called", {

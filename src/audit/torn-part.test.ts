@@ -9,6 +9,7 @@ import {
   openLog,
   writeEvents,
 } from "../../test/support/audit-logs.ts";
+import { isThorough } from "../../test/support/thorough.ts";
 import { filePath, headPath, headText, listChains, readHead } from "./chain-files.ts";
 import { splitLines } from "./read-lines.ts";
 import { verifyAudit } from "./verify.ts";
@@ -65,7 +66,7 @@ function withHole(from: number, to: number, end = whole.length): Buffer {
 describe("the torn end of an audit file", () => {
   test("is sealed by the next writer wherever the line was cut, and the chain is sound", async () => {
     const missed: number[] = [];
-    for (let end = durableBytes; end < whole.length; end += 23) {
+    for (let end = durableBytes; end < whole.length; end += isThorough ? 23 : 71) {
       await comeBack(whole.subarray(0, end));
       const { isSound, chains } = await verifyAudit(dir);
       if (!isSound || chains.length !== 1) missed.push(end);
@@ -108,7 +109,7 @@ describe("the torn end of an audit file", () => {
     await comeBack(whole.subarray(0, durableBytes + 50));
     const sealed = await readFile(file);
     const missed: number[] = [];
-    for (let end = durableBytes + 50; end < sealed.length; end += 29) {
+    for (let end = durableBytes + 50; end < sealed.length; end += isThorough ? 29 : 97) {
       await comeBack(sealed.subarray(0, end));
       // and crash again in the middle of that seal
       const again = await readFile(file);
@@ -168,10 +169,20 @@ describe("a sealed part of an audit file", () => {
     return (await verifyFiles(chain, files, head)).problems.length > 0;
   }
 
+  /** Every fifth byte, and those around the ends of lines and of the torn part. */
+  function isTried(at: number): boolean {
+    const edges = [durableBytes, durableBytes + 30, durableBytes + 300, whole.length];
+    const isNear = (edge: number) => Math.abs(at - edge) <= 3;
+    return (
+      isThorough || at % 5 === 0 || sealed.subarray(Math.max(0, at - 3), at + 4).includes(0x0a) || edges.some(isNear)
+    );
+  }
+
   test("cannot be changed in any byte, nor can the lines around it", async () => {
     expect(await isCaught(sealed)).toBe(false);
     const missed: number[] = [];
     for (let at = 0; at < sealed.length; at++) {
+      if (!isTried(at)) continue;
       const variant = Buffer.from(sealed);
       variant[at] = [(sealed[at] ?? 0) ^ (1 << (at % 8)), 0x0a, 0][at % 3] ?? 0;
       if (!variant.equals(sealed) && !(await isCaught(variant))) missed.push(at);

@@ -61,11 +61,22 @@ describe("an audit log of one file", () => {
     return (await verifyFiles(chain, files, head)).problems.length > 0;
   }
 
+  /** Goes on with a log of one event: verifying each variant of a log takes time that grows with the square of its length. */
+  async function useShortLog(): Promise<void> {
+    await using other = await newAuditDir();
+    await writeEvents(other.path, ["ü"]);
+    bytes = await readFile(await lastFile(other.path));
+    chain = await onlyChain(other.path);
+    head = await readHead(other.path, chain);
+    expect(await isCaught(bytes)).toBe(false);
+  }
+
   test("is sound when it is verified in memory", async () => {
     expect(await isCaught(bytes)).toBe(false);
   });
 
   test("fails verification when any byte is changed to any other", async () => {
+    await useShortLog();
     const missed: number[] = [];
     for (let at = 0; at < bytes.length; at++) {
       const bit = 1 << (at % 8);
@@ -80,6 +91,7 @@ describe("an audit log of one file", () => {
   });
 
   test("fails verification when a byte is removed or inserted", async () => {
+    await useShortLog();
     const missed: number[] = [];
     for (let at = 0; at <= bytes.length; at++) {
       const without = Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1)]);
@@ -359,7 +371,7 @@ test("a named pipe in place of an audit file counts as missing, and verification
 });
 
 test("audit files that the policy removes while they are verified are not a problem", async () => {
-  const names = Array.from({ length: 400 }, (_, i) => `${i}`);
+  const names = Array.from({ length: 160 }, (_, i) => `${i}`);
   await writeEvents(dir, names, { fileBytes: 700 });
   const chain = await onlyChain(dir);
   const before = await listFiles(dir, chain);

@@ -1,4 +1,4 @@
-import { filePath, listChains, listFiles } from "./chain-files.ts";
+import { filePath, listChains, listFiles, namespaceOfChain } from "./chain-files.ts";
 import { isChainLive } from "./chain-lock.ts";
 import type { AuditProblem, ChainReport } from "./chain-reader.ts";
 import type { ChainHead } from "./event.ts";
@@ -23,14 +23,22 @@ export async function verifyAudit(
   dir: string,
   options: { readonly heads?: readonly ChainHead[] } = {},
 ): Promise<AuditReport> {
+  return verifyUntorn(dir, () => true, options.heads ?? []);
+}
+
+async function verifyUntorn(
+  dir: string,
+  isRead: (chain: string) => boolean,
+  heads: readonly ChainHead[],
+): Promise<AuditReport> {
   for (let reading = 1; ; reading++) {
-    const before = await allFiles(dir);
-    const found = await verifyOnce(dir, options.heads ?? []).then(
+    const before = await allFiles(dir, isRead);
+    const found = await verifyOnce(dir, isRead, heads).then(
       (report) => ({ report }),
       (error: unknown) => ({ error }),
     );
     // A writer may prune files while we read. The result would then mix two states, so start again.
-    const after = new Set(await allFiles(dir));
+    const after = new Set(await allFiles(dir, isRead));
     const isTorn = before.some((path) => !after.has(path));
     if (isTorn && reading < maxReadings) continue;
     if ("error" in found) throw found.error;
@@ -38,17 +46,30 @@ export async function verifyAudit(
   }
 }
 
-async function allFiles(dir: string): Promise<string[]> {
-  const chains = await listChains(dir);
+/**
+ * The same for the chains of one tenant, and for one more chain that holds some of its events. Other chains are not read: they
+ * belong to others, and reading all of them would take as long as everybody's history.
+ */
+export async function verifyTenant(dir: string, namespace: string, alsoIn?: string): Promise<AuditReport> {
+  const isOwn = (chain: string) => namespaceOfChain(chain) === namespace || chain === alsoIn;
+  return verifyUntorn(dir, isOwn, []);
+}
+
+async function allFiles(dir: string, isRead: (chain: string) => boolean): Promise<string[]> {
+  const chains = (await listChains(dir)).filter(isRead);
   const files = await Promise.all(
     chains.map(async (chain) => (await listFiles(dir, chain)).map((number) => filePath(dir, chain, number))),
   );
   return files.flat();
 }
 
-async function verifyOnce(dir: string, heads: readonly ChainHead[]): Promise<AuditReport> {
+async function verifyOnce(
+  dir: string,
+  isRead: (chain: string) => boolean,
+  heads: readonly ChainHead[],
+): Promise<AuditReport> {
   const chains: ChainReport[] = [];
-  const names = await listChains(dir);
+  const names = (await listChains(dir)).filter(isRead);
   for (const chain of names) {
     const isLive = await isChainLive(dir, chain);
     chains.push(await verifyChain(dir, chain, { wanted: heads.filter((head) => head.chain === chain), isLive }));
@@ -57,15 +78,20 @@ async function verifyOnce(dir: string, heads: readonly ChainHead[]): Promise<Aud
   for (const head of heads.filter(({ chain }) => !names.includes(chain))) {
     problems.push(chainProblem(head.chain, `is missing; the head that was given names its line ${head.seq}`));
   }
-  problems.push(...(await witnessProblems(dir, chains)));
+  problems.push(...(await witnessProblems(dir, chains, isRead)));
   return { isSound: problems.length === 0, chains, problems };
 }
 
 /** Lines that one chain witnessed in another must still exist. */
-async function witnessProblems(dir: string, chains: readonly ChainReport[]): Promise<AuditProblem[]> {
+async function witnessProblems(
+  dir: string,
+  chains: readonly ChainReport[],
+  isRead: (chain: string) => boolean,
+): Promise<AuditProblem[]> {
   const problems: AuditProblem[] = [];
   const known = new Map(chains.map((report) => [report.chain, report]));
   for (const [chain, claims] of claimsByChain(chains)) {
+    if (!isRead(chain)) continue;
     const report = known.get(chain);
     if (!report) {
       const last = claims.reduce((a, b) => (b.seq > a.seq ? b : a));

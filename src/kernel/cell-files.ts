@@ -22,7 +22,7 @@ const timeoutMs = 10_000;
 const maxListBytes = 16 * 1024 * 1024;
 
 /**
- * The files of a cell that keeps them in its own memory, over the channel. A request waits for the current run.
+ * The files of a cell that no directory of the host holds, over the channel. On wasm, a request waits for the current run.
  * Only sizes and shapes are checked here. The caller checks names, and the contents belong to the program.
  */
 export class CellFiles {

@@ -2,6 +2,7 @@ import type { Duplex } from "node:stream";
 import { CodecellError } from "../lib/errors.ts";
 import { variablesAsAfter } from "../lib/variables-as-after.ts";
 import { defaultLanguage, type Language } from "../policy/languages.ts";
+import { AnswerPieces } from "./answer-pieces.ts";
 import { CellFiles } from "./cell-files.ts";
 import { decodeCompletions, decodeInspection, decodeRestoreFailures, decodeVariables } from "./cell-json.ts";
 import { type Branch, type ConnectionOptions, KernelConnection, type KernelInfo } from "./connection.ts";
@@ -92,7 +93,7 @@ type Pending =
     }
   | {
       kind: "request";
-      chunks: Uint8Array[];
+      pieces: AnswerPieces;
       received: number;
       maxBytes: number;
       /** called for each part of the answer; the request fails with what it throws */
@@ -130,7 +131,7 @@ const firstRequestId = 2 ** 32;
 
 /** The client of one interpreter in a cell. */
 export class KernelClient implements Branch {
-  /** the files in the cell's memory, if the kernel has the feature "files" */
+  /** the files in the cell, if the kernel has the feature "files" */
   readonly files = new CellFiles((request, maxBytes, body) =>
     body === undefined ? this.#exchange(request, maxBytes) : this.#transfer(request, body, maxBytes),
   );
@@ -143,6 +144,7 @@ export class KernelClient implements Branch {
   readonly numbers = new RunNumbers();
   #runs: number;
   #stateRun: number | undefined;
+  #freshStarts = 0;
   #requests = firstRequestId;
   /** calls of its programs to functions of the host, once some are exposed */
   #calls: GuestCalls | undefined;
@@ -190,6 +192,11 @@ export class KernelClient implements Branch {
     return this.#stateRun;
   }
 
+  /** How often the interpreter was lost with everything in it and replaced by a fresh one. */
+  get freshStarts(): number {
+    return this.#freshStarts;
+  }
+
   /** The interpreter has the state of this run again. */
   wentBackTo(run: number | undefined): void {
     this.#stateRun = run === undefined ? undefined : Math.min(run, this.#runs);
@@ -219,7 +226,7 @@ export class KernelClient implements Branch {
     const message = { t: "run", id, language, timeoutMs, outputBytes } as const;
     const isOrdinary = program === undefined && hostWaitMs === undefined;
     const full = isOrdinary ? message : { ...message, ...(program && { program }), ...(hostWaitMs && { hostWaitMs }) };
-    this.#send(full, Buffer.from(request.code));
+    this.#connection.sendText(this.#branch, full, request.code);
     if (stdin && credit) {
       const send = (piece: Uint8Array, isLast: boolean) =>
         this.#send({ t: "in", id, ...(isLast && { end: true }) }, piece);
@@ -340,6 +347,7 @@ export class KernelClient implements Branch {
   onMessage(message: CellMessage, body: Uint8Array): void {
     switch (message.t) {
       case "lost":
+        if (message.state === "lost") this.#freshStarts++;
         this.wentBackTo(message.recoveredTo);
         this.#events.onLost?.(this.#told(message));
         return;
@@ -419,7 +427,8 @@ export class KernelClient implements Branch {
     };
     return new Promise<Answer>((resolve, reject) => {
       const { credit, onBytes } = extras;
-      this.#pending.set(id, { kind: "request", chunks: [], received: 0, maxBytes, onBytes, credit, resolve, reject });
+      const pieces = new AnswerPieces();
+      this.#pending.set(id, { kind: "request", pieces, received: 0, maxBytes, onBytes, credit, resolve, reject });
       this.#send({ ...request, id } as HostMessage, extras.body);
       watchdog = setTimeout(watch, limitMs); // started after sending, so that it covers the cell's work alone
     }).finally(() => clearTimeout(watchdog));
@@ -438,6 +447,7 @@ export class KernelClient implements Branch {
     const pending = this.#pending.get(message.id);
     if (pending?.kind !== "run") return;
     this.#pending.delete(message.id);
+    if (message.state === "lost") this.#freshStarts++;
     if (message.id !== rehearsalId) this.wentBackTo(message.state === "kept" ? message.id : message.recoveredTo);
     pending.credit?.close();
     this.#calls?.endRun(message.id);
@@ -465,10 +475,10 @@ export class KernelClient implements Branch {
     if (pending.refusal) return;
     try {
       pending.onBytes?.(body.byteLength);
-      pending.chunks.push(body);
+      pending.pieces.add(body);
     } catch (error) {
       pending.refusal = { error };
-      pending.chunks.length = 0;
+      pending.pieces.clear();
     }
   }
 
@@ -482,7 +492,7 @@ export class KernelClient implements Branch {
       return;
     }
     if (message.ok) {
-      pending.resolve({ data: Buffer.concat(pending.chunks), file: message.file });
+      pending.resolve({ data: pending.pieces.joined(), file: message.file });
       return;
     }
     const code = message.code === "timeout" ? "expression_failed" : (message.code ?? "internal");

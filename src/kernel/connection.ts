@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { DeadlinePassed, deadline } from "../lib/deadline.ts";
 import { CodecellError, messageOf } from "../lib/errors.ts";
-import { encodeFrame, encodeFrameHead, type Frame, FrameDecoder } from "./frames.ts";
+import { encodeFrame, encodeFrameHead, encodeTextFrame, type Frame, FrameDecoder } from "./frames.ts";
 import { type CellMessage, cellMessage, type HostMessage, type KernelSetup, type NetMessage } from "./messages.ts";
 import { NetStreams } from "./net-streams.ts";
 import { plainDone } from "./plain-done.ts";
@@ -47,6 +47,7 @@ export class KernelConnection {
   #info: KernelInfo = { python: "", languages: [], features: [] };
   #latestBranch = 0;
   readonly #streams: NetStreams | undefined;
+  readonly #take = (frame: Frame) => this.#onFrame(frame);
 
   private constructor(channel: Duplex, onStream: OnStream | undefined) {
     this.#channel = channel;
@@ -57,6 +58,7 @@ export class KernelConnection {
     });
     channel.on("close", () => this.fail(cellEnded()));
     channel.on("end", () => this.fail(cellEnded()));
+    channel.resume(); // a runner that read the beginning itself has paused it, and a listener alone does not undo that
   }
 
   /** Sets the worker up and returns when it is ready for code. */
@@ -121,6 +123,13 @@ export class KernelConnection {
     this.#channel.uncork();
   }
 
+  /** The same with a text as the body. */
+  sendText(branch: number, message: HostMessage, text: string): void {
+    const bytes = Buffer.byteLength(text);
+    if (bytes > smallBodyBytes) this.send(branch, message, [Buffer.from(text)]);
+    else this.#channel.write(encodeTextFrame(branch === 0 ? message : { ...message, branch }, text, bytes));
+  }
+
   /** Disconnects the cell after it did not answer or broke the protocol. */
   abandon(error: CodecellError): void {
     this.fail(error);
@@ -138,7 +147,7 @@ export class KernelConnection {
   #receive(bytes: Buffer): void {
     if (this.#failure) return;
     try {
-      this.#decoder.push(bytes, (frame) => this.#onFrame(frame));
+      this.#decoder.push(bytes, this.#take);
     } catch (error) {
       this.abandon(error instanceof CodecellError ? error : new CodecellError("internal", messageOf(error)));
     }

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { encodeFrameHead, FrameDecoder, maxFrameBytes } from "./frames.ts";
+import { encodeFrame, encodeFrameHead, encodeTextFrame, FrameDecoder, maxFrameBytes } from "./frames.ts";
 
 interface Fixture {
   name: string;
@@ -50,6 +50,12 @@ describe("frames", () => {
     prefix.writeUInt32LE(length as number, 0);
     prefix.writeUInt32LE(headerLength as number, 4);
     expect(() => decodeAll(prefix)).toThrowError(expect.objectContaining({ code: "cell_lost" }));
+  });
+
+  test.each(["", "1+1", "é 語 😀", "half a pair: \ud800."])("a text %j has the same frame as its bytes", (text) => {
+    const bytes = Buffer.from(text);
+    const frame = encodeTextFrame({ t: "run" }, text, Buffer.byteLength(text));
+    expect(frame).toEqual(encodeFrame({ t: "run" }, [bytes], bytes.length));
   });
 
   test("the decoder rejects a header that is not JSON", () => {

@@ -40,6 +40,13 @@ export function encodeFrame(header: object, body: readonly Uint8Array[], bodyByt
   return frame;
 }
 
+/** The same for a body that is text, such as code: it is encoded in place. */
+export function encodeTextFrame(header: object, text: string, bodyBytes: number): Buffer {
+  const { frame, bodyAt } = allocated(header, bodyBytes, bodyBytes);
+  frame.write(text, bodyAt);
+  return frame;
+}
+
 /** A buffer that holds the prefix and the header, with `roomBytes` left for the body. */
 function allocated(header: object, bodyBytes: number, roomBytes: number): { frame: Buffer; bodyAt: number } {
   const json = JSON.stringify(header);
@@ -63,8 +70,14 @@ export class FrameDecoder {
 
   /** Adds received bytes and calls `onFrame` for each complete frame, in order. */
   push(bytes: Uint8Array, onFrame: (frame: Frame) => void): void {
-    this.#chunks.push(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-    this.#buffered += bytes.byteLength;
+    const piece = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    // Usually one read is exactly one frame, and nothing has to be kept.
+    if (this.#buffered === 0 && piece.length >= 8 && frameBytes(piece) === piece.length) {
+      onFrame(decode(piece, piece.length));
+      return;
+    }
+    this.#chunks.push(piece);
+    this.#buffered += piece.length;
     if (this.#buffered < this.#needed) return;
     let data = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks, this.#buffered);
     for (;;) {
@@ -72,7 +85,7 @@ export class FrameDecoder {
       if (data.length < this.#needed || data.length < 8) break;
       const end = this.#needed;
       onFrame(decode(data, end));
-      data = end === data.length ? none : data.subarray(end); // usually one read is exactly one frame
+      data = end === data.length ? none : data.subarray(end);
     }
     this.#chunks = data.length > 0 ? [data] : [];
     this.#buffered = data.length;

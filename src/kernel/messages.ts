@@ -172,7 +172,13 @@ const changedFile = z.object({ path: text.max(4096), size: count, modifiedMs: co
 export type ChangedFile = z.output<typeof changedFile>;
 
 /** How the cell describes a file that it serves; `version` changes with the content. */
-const cellFile = z.object({ size: count, modifiedMs: count, version: count });
+const cellFile = z.object({
+  size: count,
+  modifiedMs: count,
+  version: count,
+  /** bytes of a sparse file that were never written; absent: none */
+  holes: count.optional(),
+});
 export type CellFile = z.output<typeof cellFile>;
 
 const done = z.object({
@@ -318,7 +324,7 @@ export const restoreFailures = z.array(restoreFailure).max(10_000);
 
 /** body of the `file.list` reply; its paths are untrusted */
 export const cellFileList = z.object({
-  files: z.array(changedFile).max(10_000),
+  files: z.array(changedFile.extend({ version: count.optional() })).max(10_000),
   next: text.max(4096).optional(),
   leftOut: count,
   truncated: z.boolean(),

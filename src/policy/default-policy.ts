@@ -45,6 +45,7 @@ export function defaultPolicy(): Policy {
       limit: 32,
       persist: false,
       checkpoints: 8,
+      undo: 0,
       pool: 0,
       idleMs: 30 * minuteMs,
       lifetimeMs: 24 * hourMs,

@@ -31,7 +31,7 @@ test("policyRules lists every rule once, in the order of the file", () => {
       "proc.background",
     ],
     ...["env", "session.recovery", "session.idle", "session.lifetime", "session.limit", "session.persist"],
-    ...["session.checkpoints", "session.pool", "kernel.preload", "kernel.python", "kernel.image"],
+    ...["session.checkpoints", "session.undo", "session.pool", "kernel.preload", "kernel.python", "kernel.image"],
     "kernel.packages",
     ...["llm.models", "llm.calls", "llm.tokens", "llm.usd", "llm.depth", "llm.concurrency", "llm.promptChars"],
     ...["llm.callTimeout", "llm.timeout"],

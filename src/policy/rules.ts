@@ -66,6 +66,7 @@ const show: Record<PolicyFieldName, (policy: Policy) => string> = {
   "session.limit": ({ session }) => String(session.limit),
   "session.persist": ({ session }) => String(session.persist),
   "session.checkpoints": ({ session }) => String(session.checkpoints),
+  "session.undo": ({ session }) => String(session.undo),
   "session.pool": ({ session }) => String(session.pool),
   "kernel.preload": ({ kernel }) => list(kernel.preload),
   "kernel.python": ({ kernel }) => kernel.python ?? "best found",

@@ -11,8 +11,8 @@ import { packageSchemas } from "./package-rules.ts";
 import { globProblem } from "./paths/glob.ts";
 import { duration, size } from "./units.ts";
 
-/** Runners that a policy can name, weakest first. */
-export const runnerNames = isolationLevels;
+/** Runners that a policy can name: one per level, weakest first, and one whose level its cluster decides. */
+export const runnerNames = [...isolationLevels, "kubernetes"] as const;
 /** A runner, as `isolation.runner` names it. */
 export type RunnerName = (typeof runnerNames)[number];
 
@@ -184,6 +184,11 @@ const schemas = once(() => {
         .min(0, "at least 0")
         .max(64, "at most 64")
         .describe("Named checkpoints kept per session."),
+      undo: z
+        .int("expected a whole number")
+        .min(0, "at least 0")
+        .max(64, "at most 64")
+        .describe("Runs that can be undone: a copy of the interpreter is kept from before each of them. 0: none."),
       pool: z
         .int("expected a whole number")
         .min(0, "at least 0")
@@ -338,6 +343,7 @@ const schemas = once(() => {
       limit: rules.session.limit.default(32),
       persist: rules.session.persist.default(false),
       checkpoints: rules.session.checkpoints.default(8),
+      undo: rules.session.undo.default(0),
       pool: rules.session.pool.default(0),
     })
     .transform(({ idle, lifetime, ...rest }) => ({ ...rest, idleMs: idle, lifetimeMs: lifetime }));

@@ -1,6 +1,7 @@
 import { type Logger, silentLogger } from "../lib/log/logger.ts";
 import { SilentEngines } from "./container/engine/silent-engines.ts";
 import { containerRunner, gvisorRunner, kataRunner } from "./container/runner.ts";
+import { kubernetesRunner } from "./kubernetes/runner.ts";
 import { processRunner } from "./process/runner.ts";
 import type { SandboxRunner } from "./runner.ts";
 import { srtRunner } from "./srt/runner.ts";
@@ -16,6 +17,7 @@ export function builtInRunners(
     gvisorRunner({ logger, silent }),
     kataRunner({ logger, silent }),
     containerRunner({ logger, silent }),
+    kubernetesRunner({ logger }),
     processRunner({ logger, isForOneCell }),
     srtRunner({ logger }),
     wasmRunner({ logger }),

@@ -24,6 +24,8 @@ export interface ChannelCellParts {
   readonly setup: KernelSetup;
   readonly receipt: EnforcementReceipt;
   readonly exited: Promise<CellExit>;
+  /** how long after its end the reason may take to be known */
+  readonly exitKnownMs?: number;
   readonly carrier?: Carrier;
   readonly moduleHint?: ModuleHint;
   /** the limit of its host directory, if it has one; a watch begins with the cell */
@@ -46,6 +48,7 @@ export class ChannelCell implements Cell {
   readonly setup: KernelSetup;
   readonly receipt: EnforcementReceipt;
   readonly exited: Promise<CellExit>;
+  readonly exitKnownMs: number | undefined;
   readonly carrier: Carrier;
   readonly moduleHint?: ModuleHint;
   readonly disk?: CellDisk;
@@ -59,6 +62,7 @@ export class ChannelCell implements Cell {
     this.setup = parts.setup;
     this.receipt = parts.receipt;
     this.exited = parts.exited.then((exit) => (this.#reason ? { ...exit, reason: this.#reason } : exit));
+    this.exitKnownMs = parts.exitKnownMs;
     this.carrier = parts.carrier ?? { kind: "streams" };
     if (parts.moduleHint) this.moduleHint = parts.moduleHint;
     if (parts.disk) this.disk = parts.disk;
@@ -66,8 +70,12 @@ export class ChannelCell implements Cell {
     parts.disk?.watch?.(this);
   }
 
-  usage(): Promise<CellUsage> {
-    return this.#parts.usage();
+  async usage(): Promise<CellUsage> {
+    const [usage, diskBytes] = await Promise.all([
+      this.#parts.usage(),
+      this.#parts.disk?.usedBytes().catch(() => undefined), // its directory is gone
+    ]);
+    return diskBytes === undefined ? usage : { ...usage, diskBytes };
   }
 
   giveWay(givesWay: boolean): void {

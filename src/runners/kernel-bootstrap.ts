@@ -10,7 +10,10 @@ export const bundleProgram =
  * Pure: the program that starts one of the kernel's entries. `directory` is a Python expression for the kernel's directory
  * in the cell. The importer gets its own copy of builtins, so that user code that replaces builtins cannot affect it.
  */
-export function kernelBootstrap(entry: "container" | "template" | "direct" | "srt", directory = "'/.kernel'"): string {
+export function kernelBootstrap(
+  entry: "container" | "pod" | "template" | "direct" | "srt",
+  directory = "'/.kernel'",
+): string {
   return [
     "import sys, builtins, marshal",
     `root = ${directory}`,

@@ -79,6 +79,8 @@ export interface DiskFinding {
 export interface CellDisk {
   /** Bytes until the limit. */
   leftBytes(): Promise<number>;
+  /** Size of its files without counting them now: as it was last measured, or as the file system knows it. */
+  usedBytes(): Promise<number>;
   /** `afterRun` has nothing to find after a run without changes, so that such a run need not wait for it. */
   readonly isWithinLimit: boolean;
   /** Looks at the size while no code runs. `hasChanges`: files were written or deleted. */
@@ -93,6 +95,8 @@ export interface Cell extends AsyncDisposable {
   readonly setup: KernelSetup;
   readonly receipt: EnforcementReceipt;
   readonly exited: Promise<CellExit>;
+  /** how long after its end the reason may take to be known; default 1 s */
+  readonly exitKnownMs?: number | undefined;
   /** why the host ends this cell; known before the cell has exited, which can take an engine seconds */
   readonly endedFor?: CodecellError | undefined;
   /** default: streams */
@@ -143,6 +147,11 @@ export interface SandboxRunner extends AsyncDisposable {
   plan(policy: Policy): Promise<EnforcementPlan>;
   /** The Python of a policy's cells. Absent: this runner cannot give them packages. */
   python?(policy: Policy): Promise<CellPython>;
+  /**
+   * Keeps cells of this policy ready outside of this process, for every later start under it. Returns how many: the caller keeps
+   * that many fewer. Absent: none.
+   */
+  keepWarm?(policy: Policy): Promise<number>;
   /**
    * Throws `policy_refused` if the plan refuses a rule. Never weakens a policy. It plans this cell itself instead of taking
    * the plan that the runner was chosen by. Only the cell's specification says whether it has a directory of its own, and

@@ -14,6 +14,7 @@ type SupervisedRule = Extract<
   | "proc.background"
   | "session.recovery"
   | "session.checkpoints"
+  | "session.undo"
   | "kernel.preload"
 >;
 
@@ -39,6 +40,12 @@ export const supervisedRules: Readonly<Record<SupervisedRule, (policy: Policy) =
   "session.recovery": ({ session }) =>
     bySupervisor(session.recovery === "off" ? "no copy is kept" : "a parked copy-on-write copy of the interpreter"),
   "session.checkpoints": () => byHost("counted by the session; the memory counts against the cell"),
+  "session.undo": ({ session }) =>
+    byHost(
+      session.undo > 0
+        ? "a copy before each run, the oldest is dropped; the memory counts against the cell"
+        : "no copy is kept before a run",
+    ),
   "kernel.preload": ({ kernel: { preload } }) =>
     bySupervisor(preload.length > 0 ? "imported before the first run" : "nothing to import"),
 };

@@ -1,6 +1,6 @@
 import type { Attack } from "../attack.ts";
 import { does, says } from "./make-attack.ts";
-import { byFilter, byNoLink, except, noSockets } from "./shared-facts.ts";
+import { byFilter, byNoLink, closedByPolicy, except, noSockets } from "./shared-facts.ts";
 
 const link = { containedBy: byNoLink, weakness: "host-network" } as const;
 const filter = { containedBy: byFilter, weakness: "privileged", notTried: noSockets } as const;
@@ -116,13 +116,13 @@ verdict = nothing(found, "opened")`,
     "network/interfaces",
     "sees a network interface that is not its own loopback",
     `nothing([line.split(":")[0].strip() for line in text_of("/proc/net/dev").splitlines()[2:] if line.split(":")[0].strip() != "lo"])`,
-    link,
+    { ...link, exceptions: closedByPolicy },
   ),
   says(
     "network/routes",
     "sees a route to anywhere",
     `nothing([line.split()[0] for line in text_of("/proc/net/route").splitlines()[1:] if line.strip()])`,
-    { ...link, control: { none: "the host of the tests may have no route either" } },
+    { ...link, exceptions: closedByPolicy, control: { none: "the host of the tests may have no route either" } },
   ),
   says(
     "network/neighbours",

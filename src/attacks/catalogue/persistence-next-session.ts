@@ -136,7 +136,8 @@ verdict = "contained"`,
     afterwards: `
 import resource
 mask = os.umask(0o022); os.umask(mask)
-verdict = unless(mask == 0o777 or os.nice(0) >= 15 or resource.getrlimit(resource.RLIMIT_NOFILE)[0] <= 50, "the next session is limited")`,
+lowered = os.nice(0) >= 15 and os.nice(0) > host["priority"]
+verdict = unless(mask == 0o777 or lowered or resource.getrlimit(resource.RLIMIT_NOFILE)[0] <= 50, "the next session is limited")`,
     notTried: { wasm: "there are no such limits to change" },
   },
   {
@@ -204,6 +205,8 @@ verdict = "contained"`,
       },
     ),
     hostChecks: ["host-stalled"],
+    // Paths that are too long to measure count as over proc.disk, so a watch that looks in time ends the cell.
+    endings: ["crashed"],
     afterwards: `verdict = nothing(os.listdir("/workspace"), "found")`,
   },
 ];

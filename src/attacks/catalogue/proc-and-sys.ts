@@ -1,9 +1,12 @@
 import type { Attack } from "../attack.ts";
 import { does, says } from "./make-attack.ts";
-import { byMasks, byReadOnly, except, noProc, shownBySrt } from "./shared-facts.ts";
+import { byMasks, byReadOnly, except, noProc, shownInPods, shownUnmasked } from "./shared-facts.ts";
 
 const masked = { kind: "exfiltration", containedBy: byMasks, notTried: noProc } as const;
 const readOnly = { containedBy: byReadOnly, notTried: noProc, weakness: "privileged" } as const;
+
+const layersShown =
+  "the Linux kernel shows the layers of the root file system; only a tier with its own Linux kernel hides them";
 
 const revealing: readonly (readonly [name: string, what: string])[] = [
   ["kcore", "the memory of the Linux kernel"],
@@ -26,7 +29,7 @@ export const procAndSysAttacks: readonly Attack[] = [
     says(`proc/${name.replace(/[\W_]/g, "-")}`, `reads ${what} in /proc/${name}`, `reads("/proc/${name}")`, {
       ...masked,
       weakness: "privileged",
-      exceptions: shownBySrt("read"),
+      exceptions: shownUnmasked("read"),
     }),
   ),
   says("proc/cmdline", "reads how the host was started in /proc/cmdline", `reads("/proc/cmdline")`, {
@@ -34,7 +37,7 @@ export const procAndSysAttacks: readonly Attack[] = [
     weakness: "privileged",
     exceptions: {
       ...except("gvisor", "read", "the command line of gVisor's own Linux kernel, the same everywhere"),
-      ...shownBySrt("read"),
+      ...shownUnmasked("read"),
     },
   }),
   does(
@@ -101,11 +104,10 @@ verdict = nothing(found, "wrote to")`,
     ...masked,
     weakness: "privileged",
     notTried: {},
-    exceptions: except(
-      "gvisor",
-      "read",
-      "the sysfs of gVisor's own Linux kernel: usable processors and empty directories",
-    ),
+    exceptions: {
+      ...except("gvisor", "read", "the sysfs of gVisor's own Linux kernel: usable processors and empty directories"),
+      ...shownInPods("read"),
+    },
   }),
   does(
     "proc/release-agent",
@@ -137,7 +139,7 @@ verdict = nothing(found, "may write to")`,
     "proc/debug-file-systems",
     "reads the Linux kernel's debugging and tracing files",
     `reads("/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security", "/sys/firmware", "/sys/kernel/notes")`,
-    { ...masked, notTried: {}, weakness: "privileged" },
+    { ...masked, notTried: {}, weakness: "privileged", exceptions: shownInPods('read ["/sys/kernel/notes"]') },
   ),
   does(
     "proc/devices",
@@ -162,7 +164,7 @@ verdict = nothing(sorted(n for n in os.listdir("/dev") if stat.S_ISBLK(os.lstat(
     {
       ...masked,
       containedBy: { default: "mounts from short paths without names" },
-      exceptions: shownBySrt("found"),
+      exceptions: shownUnmasked("found"),
       weakness: "host-files",
     },
   ),
@@ -173,11 +175,7 @@ verdict = nothing(sorted(n for n in os.listdir("/dev") if stat.S_ISBLK(os.lstat(
     {
       ...masked,
       containedBy: { default: "no layers" },
-      exceptions: except(
-        "container",
-        "found",
-        "the Linux kernel shows the layers of the root file system; only a tier with its own Linux kernel hides them",
-      ),
+      exceptions: { ...except("container", "found", layersShown), ...except("kubernetes", "found", layersShown) },
       control: { none: "this is what every container shows" },
     },
   ),
@@ -189,7 +187,7 @@ verdict = nothing(sorted(n for n in os.listdir("/dev") if stat.S_ISBLK(os.lstat(
       ...masked,
       // with cgroups v1, Podman makes no cgroup namespace: the container's own random id is visible
       containedBy: { default: "cgroup namespace" },
-      exceptions: shownBySrt("found"),
+      exceptions: shownUnmasked("found"),
       weakness: "privileged",
     },
   ),

@@ -12,7 +12,7 @@ export const noProc: Reasons = { wasm: "there is no /proc" };
 
 /** The tiers whose cells are processes on Linux, and not JavaScript. */
 export const noJavaScript: Reasons = Object.fromEntries(
-  (["process", "srt", "container", "podman", "kata", "gvisor"] as const).map((tier) => [
+  (["process", "srt", "container", "podman", "kata", "gvisor", "kubernetes"] as const).map((tier) => [
     tier,
     "there is no JavaScript in these cells",
   ]),
@@ -67,6 +67,20 @@ export function inMemory(verdict: string): Exceptions {
 /** sandbox-runtime masks nothing in /proc, and cannot map paths. */
 export const shownBySrt = (verdict: string): Exceptions =>
   except("srt", verdict, "sandbox-runtime shows what every user of the host sees there, and host paths as they are");
+
+/** Nothing can be mounted over files of /proc in a pod whose node lets it make no namespaces. */
+export const shownInPods = (verdict: string): Exceptions =>
+  except("kubernetes", verdict, "a pod that may make no namespaces shows what every pod of its node sees there");
+
+/** What sandbox-runtime and pods show alike. */
+export const shownUnmasked = (verdict: string): Exceptions => ({ ...shownBySrt(verdict), ...shownInPods(verdict) });
+
+/** A pod without a network namespace of its own in it has an interface, which leads nowhere. */
+export const closedByPolicy: Exceptions = except(
+  "kubernetes",
+  "found",
+  "the pod's own link, which a NetworkPolicy closes; probe pods showed that the cluster enforces it",
+);
 
 /** Python: prints what stands in its memory where the host's secret begins. The host looks for the secret in what was printed. */
 export const searchOwnMemory = `needle = "".join(host["needle"]).encode()

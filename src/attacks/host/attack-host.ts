@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir } from "node:fs/promises";
-import { availableParallelism, homedir, hostname, tmpdir, userInfo } from "node:os";
+import { availableParallelism, getPriority, homedir, hostname, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { takeLock } from "../../lib/files/liveness-lock.ts";
 import { removeTree } from "../../lib/files/remove-tree.ts";
 import { openRuntimeDirectory } from "../../lib/files/runtime-directory.ts";
-import { ownerLock } from "../../sessions/storage/remove-orphans.ts";
+import { ownerLock } from "../../sessions/storage/files/remove-orphans.ts";
 import type { HostFacts } from "../program.ts";
 import { type CanaryDirectory, changeOf, plantCanary, repairCanary } from "./canary-files.ts";
 import { type CanaryListeners, openCanaryListeners } from "./canary-listeners.ts";
@@ -130,6 +130,7 @@ export class AttackHost implements AsyncDisposable {
       pid: this.#process.pid,
       names: [...new Set([hostname(), homedir(), userInfo().username, process.cwd()])].filter(isTelling),
       processors: availableParallelism(),
+      priority: getPriority(),
       calls: systemCallNumbers(),
       good: `good.example:${this.web.port}`,
       other: `other.example:${this.web.otherPort}`,

@@ -3,7 +3,7 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { isHeld } from "../../lib/files/liveness-lock.ts";
 import { removeTree } from "../../lib/files/remove-tree.ts";
-import { ownerLock } from "../../sessions/storage/remove-orphans.ts";
+import { ownerLock } from "../../sessions/storage/files/remove-orphans.ts";
 
 const prefix = "codecell-attack-";
 const ownName = new RegExp(`^${prefix}(m[0-9a-f]{12})$`);

@@ -43,7 +43,7 @@ const event = z.discriminatedUnion("type", [
       ...["not_inspected", "request", "secret"],
     ] as const),
   }),
-  z.object({ type: z.literal("failed"), via, host, port, reason: sentence }),
+  z.object({ type: z.literal("failed"), via, host, port, rule: sentence.optional(), reason: sentence }),
   z.object({
     type: z.enum(["progress", "closed"]),
     ...{ id: bytes, host, port, sentBytes: bytes, receivedBytes: bytes },

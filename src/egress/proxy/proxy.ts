@@ -216,7 +216,7 @@ export class EgressProxy implements ProxyContext {
       return dialled;
     }
     if (dialled.kind === "denied") this.refuse(exchange.request, dialled.denial, dialled.address);
-    else this.#onEvent({ type: "failed", via, host, port, reason: dialled.reason });
+    else this.#onEvent({ type: "failed", via, host, port, rule: permission.rule, reason: dialled.reason });
     exchange.end();
     return dialled;
   }

@@ -26,6 +26,8 @@ export type EgressEvent =
       readonly via: Via;
       readonly host: string;
       readonly port: number;
+      /** the allowlist entry */
+      readonly rule?: string | undefined;
       readonly reason: string;
     }
   /** bytes so far, and at the end */

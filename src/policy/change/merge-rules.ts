@@ -62,6 +62,7 @@ export const mergeRules: Readonly<Record<PolicyFieldName, MergeRule>> = {
   "session.limit": rule("session", "limit", orders.atMost),
   "session.persist": rule("session", "persist", orders.onlyOff),
   "session.checkpoints": rule("session", "checkpoints", orders.atMost),
+  "session.undo": rule("session", "undo", orders.atMost),
   "session.pool": rule("session", "pool", orders.atMost),
   "kernel.preload": rule("kernel", "preload", orders.fewer),
   "kernel.python": rule("kernel", "python", orders.samePathOrNone),

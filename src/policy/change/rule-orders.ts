@@ -71,11 +71,17 @@ export const atLeastThisLevel: Order<IsolationLevel> = {
 };
 export const runnerChoice: Order<Runner> = {
   // `auto` may take a runner stronger than the named one, so replacing it does not narrow
-  narrows: (to, from) => to === from || (from !== "auto" && to !== "auto" && compareIsolation(to, from) >= 0),
-  under: (to, ceiling) => ceiling === "auto" || (to !== "auto" && compareIsolation(to, ceiling) >= 0),
+  narrows: (to, from) => to === from || isAtLeast(to, from),
+  under: (to, ceiling) => ceiling === "auto" || to === ceiling || isAtLeast(to, ceiling),
   // isolation.minimum is the guarantee, and it is checked separately
   free: (_to, from) => from === "auto",
 };
+
+/** A runner without a level of its own, on machines of others, is comparable with no other. */
+function isAtLeast(to: Runner, from: Runner): boolean {
+  if (to === "auto" || from === "auto" || to === "kubernetes" || from === "kubernetes") return false;
+  return compareIsolation(to, from) >= 0;
+}
 
 export const mounts: Order<Policy["fs"]["mounts"]> = {
   narrows: (to, from) =>

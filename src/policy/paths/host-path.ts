@@ -1,5 +1,6 @@
 import { userInfo } from "node:os";
 import { isAbsolute, join, normalize, resolve } from "node:path";
+import { accountHome, namespaceRoot } from "../../lib/files/namespace-root.ts";
 
 /** What paths in a policy are relative to. */
 export interface PathContext {
@@ -91,7 +92,8 @@ export function refusedPlace(
 export function homeDirectory(given: string | undefined): string | undefined {
   if (given !== undefined) return resolve(given);
   try {
-    return userInfo().homedir;
+    const user = namespaceRoot(); // whose account has another number here
+    return user === undefined ? userInfo().homedir : accountHome(user);
   } catch {
     // the account has no passwd entry, as in some containers
     return undefined;

@@ -78,6 +78,7 @@ const answers: Record<RuleName, Answer> = {
   "session.limit": heldInside,
   "session.persist": heldInside,
   "session.checkpoints": heldInside,
+  "session.undo": heldInside,
   "session.pool": heldInside,
   "kernel.preload": heldInside,
   "kernel.python": ({ kernel }) =>

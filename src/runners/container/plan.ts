@@ -4,11 +4,13 @@ import { type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rul
 import { mountedPackages } from "../cell-packages.ts";
 import { exactDisk, measuredDirectory, ownFileSystem, uncountedMounts } from "../disk-rule.ts";
 import type { ImageSupport } from "../linux/disk/image/image-support.ts";
+import { kernelProcesses } from "../linux/kernel-processes.ts";
+import { sharedLocks } from "../linux/shared-locks.ts";
 import { socketRow } from "../linux/socket-limits.ts";
 import { networkRules } from "../network-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
 import { onlyVariables, supervisedRules } from "../supervised-rules.ts";
-import { kernelProcesses, memoryFilesBytes, ownKernelBytes } from "./cell/container-spec.ts";
+import { memoryFilesBytes, ownKernelBytes } from "./cell/container-spec.ts";
 import type { Engine } from "./engine/engine.ts";
 
 /** Facts that decide how a policy is enforced. */
@@ -120,7 +122,7 @@ function unlimited(what: string, controller: string, { isRootless, cgroupVersion
 
 /** Pure: how this engine would enforce a policy. */
 export function planContainer(policy: Policy, facts: ContainerFacts): EnforcementPlan {
-  return answerRules(policy, table, facts, notes(facts));
+  return answerRules(policy, table, facts, [...notes(facts), ...(facts.hasOwnKernel ? [] : sharedLocks(policy))]);
 }
 
 function notes({ engine, hasOwnKernel }: ContainerFacts): string[] {

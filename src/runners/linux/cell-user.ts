@@ -1,4 +1,5 @@
 import { CodecellError } from "../../lib/errors.ts";
+import { namespaceRoot } from "../../lib/files/namespace-root.ts";
 import type { CellMount } from "./mounts.ts";
 import type { UidRange } from "./private-uid.ts";
 
@@ -9,6 +10,13 @@ import type { UidRange } from "./private-uid.ts";
 export function writableOwner(mounts: readonly CellMount[]): number | undefined {
   const owners = new Set(mounts.filter((mount) => !mount.readOnly).map((mount) => mount.ownerUid));
   const rootOwned = mounts.find((mount) => !mount.readOnly && mount.ownerUid === 0);
+  if (rootOwned && namespaceRoot() !== undefined) {
+    throw new CodecellError(
+      "policy_refused",
+      `${rootOwned.rule}: ${rootOwned.source} belongs to the user who runs codecell, and cells here have uids of their own`,
+      { hint: "run codecell without `unshare`: its cells then share your user id", details: { rule: rootOwned.rule } },
+    );
+  }
   if (rootOwned) {
     throw new CodecellError(
       "policy_refused",

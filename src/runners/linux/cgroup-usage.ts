@@ -1,7 +1,7 @@
 import type { CellUsage } from "../cell-usage.ts";
 
 /** Files with the usage of a cgroup v2 group. */
-export const unifiedFiles = ["cpu.stat", "memory.current", "memory.peak", "memory.events"] as const;
+export const unifiedFiles = ["cpu.stat", "memory.current", "memory.peak", "memory.events", "pids.current"] as const;
 
 /** Pure: the usage of a cgroup v2 group. `read` returns "" for a missing file. */
 export function unifiedUsage(read: (file: (typeof unifiedFiles)[number]) => string): CellUsage {
@@ -10,6 +10,7 @@ export function unifiedUsage(read: (file: (typeof unifiedFiles)[number]) => stri
     memoryBytes: wholeNumber(read("memory.current")),
     peakMemoryBytes: wholeNumber(read("memory.peak")),
     cpuMs: cpuUs === undefined ? undefined : cpuUs / 1000,
+    processes: wholeNumber(read("pids.current")),
     oomKills: numberAfter("oom_kill", read("memory.events")) ?? 0,
   };
 }
@@ -20,6 +21,7 @@ export const separateFiles = [
   ["memory", "memory.usage_in_bytes"],
   ["memory", "memory.max_usage_in_bytes"],
   ["memory", "memory.oom_control"],
+  ["pids", "pids.current"],
 ] as const;
 
 /** Pure: the usage of cgroup v1 groups, one per controller. */
@@ -29,6 +31,7 @@ export function separateUsage(read: (controller: string, file: string) => string
     memoryBytes: wholeNumber(read("memory", "memory.usage_in_bytes")),
     peakMemoryBytes: wholeNumber(read("memory", "memory.max_usage_in_bytes")),
     cpuMs: cpuNs === undefined ? undefined : cpuNs / 1e6,
+    processes: wholeNumber(read("pids", "pids.current")),
     oomKills: numberAfter("oom_kill", read("memory", "memory.oom_control")) ?? 0,
   };
 }

@@ -16,6 +16,7 @@ import type { Layout, ProcessFacts } from "./process-facts.ts";
 import { hostCpus } from "./process-facts.ts";
 import type { RememberedTrial } from "./remembered-trial.ts";
 import { seesDescriptors } from "./sees-descriptors.ts";
+import { hasSubordinateUids } from "./subordinate-uids.ts";
 
 /** What one host process sets up once for all its cells. */
 export interface Host extends ConstantFiles {
@@ -85,6 +86,7 @@ export async function openHost(
       cgroups,
       cpus: hostCpus(),
       users: usersOf(users, layout === "direct" || probe.mapsUsers),
+      hasSubordinateUids: users === undefined && hasSubordinateUids(),
       seesDescriptors: seesDescriptors(),
     },
   };

@@ -8,9 +8,16 @@ const host = { bubblewrap: "0.8.0", layout: "template", cpus: 2, seesDescriptors
 const cgroups = { kind: "none", reason: "for this test" } as const;
 const writable: PolicyInput = { fs: { workspace: "/srv/project" } };
 
-function notesOf(users: ProcessFacts["users"], policy: PolicyInput = {}): string {
-  return planProcess(parsePolicy(policy), { ...host, cgroups, users }).notes.join("\n");
+function notesOf(users: ProcessFacts["users"], policy: PolicyInput = {}, hasSubordinateUids = false): string {
+  return planProcess(parsePolicy(policy), { ...host, cgroups, users, hasSubordinateUids }).notes.join("\n");
 }
+
+test("the receipt says how an ordinary user can give each cell a uid, where that is possible", () => {
+  expect(notesOf("caller", {}, true)).toContain("unshare --user --map-root-user --map-auto");
+  expect(notesOf("caller", {}, false)).not.toContain("unshare");
+  // a cell must be the owner of what it writes
+  expect(notesOf("caller", writable, true)).not.toContain("unshare");
+});
 
 test("the receipt of a cell with its own user id names nobody who shares its limits", () => {
   expect(notesOf("session")).not.toContain("counts per user");

@@ -5,6 +5,7 @@ import { type Answer, type AnswerTable, answerRules, byOs, bySupervisor } from "
 import { mountedPackages } from "../cell-packages.ts";
 import { exactDisk, measuredDirectory, ownFileSystem, uncountedMounts } from "../disk-rule.ts";
 import type { ImageSupport } from "../linux/disk/image/image-support.ts";
+import { sharedLocks } from "../linux/shared-locks.ts";
 import { type SocketCount, socketRow, watchedMemory } from "../linux/socket-limits.ts";
 import { networkRules } from "../network-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
@@ -85,17 +86,25 @@ function notes(policy: Policy, facts: ProcessFacts): string[] {
     "the cell shares the host's OS kernel: a vulnerability in it that is reachable through the system call filter is not contained",
     ...(facts.layout === "template" ? ["cells of one policy share address layout and hash seed"] : []),
     ...sharedUser(policy, facts),
+    ...sharedLocks(policy),
     ...(facts.cgroups.kind === "none" ? [`no control groups: ${facts.cgroups.reason}`] : []),
   ];
 }
 
 /** With whom the cell shares what Linux counts per user: each can use it up, and the others are left without. */
-function sharedUser(policy: Policy, { users }: ProcessFacts): string[] {
+function sharedUser(policy: Policy, { users, hasSubordinateUids }: ProcessFacts): string[] {
   const hasOwner = users !== "caller" && hostGrants(policy).some(({ isWritable }) => isWritable);
   if (users === "session" && !hasOwner) return [];
   const user = hasOwner ? "the owner of its writable directories" : "the user who runs codecell";
   const others = users === "policy" && !hasOwner ? "the other cells of this policy" : `other programs of ${user}`;
-  return [`the cell and ${others} share limits that Linux counts per user: descriptors in flight, pipes, epoll`];
+  const isWritable = hostGrants(policy).some((grant) => grant.isWritable);
+  const remedy =
+    users === "caller" && hasSubordinateUids && !isWritable
+      ? "; started by `unshare --user --map-root-user --map-auto`, codecell gives each cell a uid of its own"
+      : "";
+  return [
+    `the cell and ${others} share limits that Linux counts per user: descriptors in flight, pipes, epoll${remedy}`,
+  ];
 }
 
 function group(facts: ProcessFacts, controller: CgroupController, v2: string, v1: string): string {

@@ -16,6 +16,8 @@ export interface ProcessFacts {
    * The owner of a policy's writable host directories takes precedence.
    */
   readonly users: "session" | "policy" | "caller";
+  /** an ordinary user who could give each cell a uid of its own: see `subordinateUids` */
+  readonly hasSubordinateUids?: boolean;
   /** codecell can look at the open files of cells */
   readonly seesDescriptors: boolean;
 }

@@ -69,7 +69,8 @@ interface CellFiles {
   readonly own: string | undefined;
   /** it is a file system of its own */
   readonly isMounted: boolean;
-  readonly isReadOnly: boolean;
+  /** settles when the directory was measured, which has to be before the cell starts */
+  readonly isReadOnly: Promise<boolean>;
 }
 
 class ProcessRunner implements SandboxRunner {
@@ -172,15 +173,17 @@ class ProcessRunner implements SandboxRunner {
     const own = pinned?.directory ?? ownDirectory(spec);
     const directory = spec.policy.fs.workspace ?? own;
     const isHeld = pinned !== undefined && spec.policy.proc.exactDisk;
-    const watch = directory && !isHeld ? await this.#watchDisk(directory, spec.policy, host) : undefined;
-    const disk = isHeld ? imageDisk(pinned.directory) : watch;
-    const isReadOnly = watch?.isReadOnly === true;
+    // Measured while the cell's groups are created.
+    const watching = directory && !isHeld ? this.#watchDisk(directory, spec.policy, host) : Promise.resolve(undefined);
+    const isReadOnly = watching.then((watch) => watch?.isReadOnly === true);
+    isReadOnly.catch(() => {}); // something else may fail first
     const files = { own, isMounted: pinned !== undefined, isReadOnly };
     const jail =
       host.facts.layout === "template"
         ? await this.#forkFromLivingTemplate(spec, host, python, cleanup, { ...options, ...files })
         : await this.#startDirect(spec, host, python, cleanup, files);
     if (this.#options.isForOneCell) this.#removeDeadHosts(host);
+    const disk = isHeld ? imageDisk(pinned.directory) : await watching;
     const { channel, exited, cgroup } = jail;
     const carrier: Carrier = jail.expected
       ? await takeListener(jail.expected, channel, options)
@@ -245,13 +248,14 @@ class ProcessRunner implements SandboxRunner {
     options: StartOptions & CellFiles,
   ) {
     const mounts = await resolveMounts(spec.policy);
-    const { own, isMounted, isReadOnly } = options;
+    const { own, isMounted } = options;
     const template = await this.#template(spec, host, python, mounts, options.signal);
     const passing = own && isMounted ? this.#passer.pass(own, template.mountsSocket) : undefined;
     // Waiting for the helper meanwhile. It may also fail after something else has.
     cleanup.defer(async () => (await passing?.catch(() => undefined))?.release());
     const uid = template.givesUids ? await this.#cellUid(spec, host, mounts, own, cleanup) : template.uid;
     const cgroup = await this.#cgroup(host, spec, template.uid, cleanup, template.cgroups);
+    const isReadOnly = await options.isReadOnly;
     await prepareWorkspace(own, uid);
     const passed = await passing?.catch((error: unknown) => {
       if (error instanceof CodecellError && error.details.isTemplateGone === true) template.isGone();
@@ -275,12 +279,13 @@ class ProcessRunner implements SandboxRunner {
     host: Host,
     python: PythonInstallation,
     cleanup: Cleanup,
-    { own, isReadOnly }: CellFiles,
+    { own, isReadOnly: knowsReadOnly }: CellFiles,
   ) {
     const mounts = await resolveMounts(spec.policy);
     const uid = await this.#cellUid(spec, host, mounts, own, cleanup);
     const kernelDirectory = await prepareKernelFiles(host.runtimeDir, python, killNotifyFilter(hostArch()));
     const cgroup = await this.#cgroup(host, spec, uid, cleanup);
+    const isReadOnly = await knowsReadOnly;
     await prepareWorkspace(own, uid);
     const jail: DirectJail = startDirect({
       ...{ host, python, kernelDirectory, policy: spec.policy, uid, arch: hostArch(), cgroup, isReadOnly },

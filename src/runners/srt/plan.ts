@@ -3,6 +3,7 @@ import type { Policy } from "../../policy/schema.ts";
 import { type AnswerTable, answerRules, byOs, bySupervisor } from "../answer-rules.ts";
 import { mountedPackages } from "../cell-packages.ts";
 import { type DiskFacts, exactDisk, measuredDirectory, ownFileSystem } from "../disk-rule.ts";
+import { sharedLocks } from "../linux/shared-locks.ts";
 import { watchedMemory } from "../linux/socket-limits.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
 import { onlyVariables, supervisedRules } from "../supervised-rules.ts";
@@ -12,7 +13,7 @@ const noNetwork = byOs("own network namespace, without a proxy");
 
 /** Pure: how this runner would enforce a policy. */
 export function planSrt(policy: Policy, facts: DiskFacts = { hasSessionDirectory: true }): EnforcementPlan {
-  return answerRules(policy, answers, facts, notes);
+  return answerRules(policy, answers, facts, [...notes, ...sharedLocks(policy)]);
 }
 
 const notes: readonly string[] = [
@@ -20,7 +21,7 @@ const notes: readonly string[] = [
   "sandbox-runtime cannot map paths: the workspace is the working directory, at its path on the host, and /workspace does not exist",
   "sandbox-runtime creates no UTS or cgroup namespace: code can read the host's name and the names of its cgroups",
   "code can also read the machine's statistics and boot id in /proc, the names of top-level directories and the paths of mounts, but not their content",
-  "sandbox-runtime leaves the capability bounding set full, which only a process with a capability could change: code has none and can gain none",
+  "sandbox-runtime leaves the capability bounding set full, and forbids the user namespace in which it could be emptied: code has no capability and can gain none",
   "where the Linux kernel has no Landlock, a directory that the host creates directly below / while the cell lives can be read",
   "no cgroups: rlimits, the supervisor and the host's watchdog enforce the limits",
 ];

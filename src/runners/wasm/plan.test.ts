@@ -63,8 +63,11 @@ describe("planWasm", () => {
   });
 
   test("says in a note what a crash loses, unless recovery is off", () => {
-    expect(plan({ session: { recovery: "auto" } }).notes.join(" ")).toContain("loses files");
-    expect(plan({ session: { recovery: "off" } }).notes.join(" ")).not.toContain("loses files");
+    expect(plan({ session: { recovery: "auto" } }).notes.join(" ")).toContain("but no files");
+    expect(plan({ session: { recovery: "auto", persist: true } }).notes.join(" ")).toContain(
+      "files from the last save",
+    );
+    expect(plan({ session: { recovery: "off" } }).notes.join(" ")).not.toContain("After a crash");
   });
 
   test("says that recovery uses snapshots, and that none is kept if recovery is off", () => {

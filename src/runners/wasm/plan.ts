@@ -96,6 +96,7 @@ const answers: AnswerTable<WasmFacts> = {
     ),
   "session.recovery": recovery,
   "session.checkpoints": () => runtime("not supported: WebAssembly has no fork, so a request for one fails"),
+  "session.undo": () => runtime("not supported: WebAssembly has no fork, so an undo fails"),
   "kernel.preload": ({ kernel }) => {
     // What packages bring is known when they are imported.
     const isKnown = kernel.packages.install.length === 0;
@@ -166,7 +167,7 @@ function notes({ session }: Policy, facts: WasmFacts): string[] {
       : []),
     ...(session.recovery === "auto"
       ? [
-          "After a crash, this runner loses files and variables that cannot be pickled; other variables are restored from a snapshot.",
+          `After a crash, this runner restores variables from a snapshot${session.persist ? " and files from the last save" : ", but no files"}. Variables that cannot be pickled are lost.`,
         ]
       : []),
     "All sessions share one hash() seed, because interpreters start from one snapshot.",

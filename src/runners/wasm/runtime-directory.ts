@@ -1,15 +1,16 @@
 import { createHash, randomBytes } from "node:crypto";
 import { chmod, copyFile, lstat, mkdir, readdir, readFile, rename, rm, utimes, writeFile } from "node:fs/promises";
-import { homedir } from "node:os";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import process from "node:process";
 import { CodecellError } from "../../lib/errors.ts";
 import { makeDirectories } from "../../lib/files/make-directories.ts";
+import { stateDirectory } from "../../lib/files/state-directory.ts";
 import type { PackageFiles } from "./package-files.ts";
 
 const pyodideFiles = ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"];
 /** The folders of the kernel that Pyodide needs. Here the supervisor is JavaScript, and there are no entry processes. */
 const kernelFolders = ["", "shared", "prompt", "worker"];
+const kernelPlace = "python/codecell_kernel";
 const layoutVersion = 1;
 const unusedDays = 14;
 const asRoot = process.getuid?.() === 0;
@@ -19,9 +20,7 @@ const fileMode = asRoot ? 0o644 : 0o600;
 
 /** The default location: the user's state directory or, for root, a directory that the cell's own user can read. */
 export function defaultRuntimeRoot(environment: NodeJS.ProcessEnv = process.env): string {
-  const state = environment.XDG_STATE_HOME;
-  if (state?.startsWith("/")) return join(state, "codecell", "wasm");
-  return asRoot ? "/var/lib/codecell/wasm" : join(homedir(), ".local", "state", "codecell", "wasm");
+  return join(stateDirectory(environment), "wasm");
 }
 
 /**
@@ -44,22 +43,26 @@ export async function prepareRuntimeDirectory(root: string, files: PackageFiles)
 async function contentKey(files: PackageFiles): Promise<string> {
   const hash = createHash("sha256");
   hash.update(JSON.stringify([layoutVersion, process.version, process.arch, files.pyodideVersion]));
-  for (const path of await ownSources(files)) hash.update(`\0${path}\0`).update(await readFile(path));
+  for (const { path, name } of await ownSources(files)) hash.update(`\0${name}\0`).update(await readFile(path));
   for (const name of pyodideFiles) hash.update(`\0${(await lstat(join(files.pyodide, name))).size}`);
   return hash.digest("hex").slice(0, 24);
 }
 
-async function ownSources(files: PackageFiles): Promise<string[]> {
-  const list = async (directory: string, ending: string) =>
-    (await readdir(directory)).filter((name) => name.endsWith(ending)).map((name) => join(directory, name));
-  const kernel = await Promise.all(kernelFolders.map((folder) => list(join(files.kernel, folder), ".py")));
-  return [...(await list(files.guest, ".js")), ...kernel.flat()].sort();
+/** Our own files and their names in the directory, in the order of the names: the same for every place of installation. */
+async function ownSources(files: PackageFiles): Promise<{ readonly path: string; readonly name: string }[]> {
+  const list = async (from: string, to: string, ending: string) =>
+    (await readdir(from))
+      .filter((name) => name.endsWith(ending))
+      .map((name) => ({ path: join(from, name), name: join(to, name) }));
+  const kernel = kernelFolders.map((folder) => list(join(files.kernel, folder), join(kernelPlace, folder), ".py"));
+  const sources = (await Promise.all([list(files.guest, "guest", ".js"), ...kernel])).flat();
+  return sources.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 async function install(root: string, directory: string, files: PackageFiles): Promise<void> {
   const staging = join(root, `.staging-${randomBytes(8).toString("hex")}`);
   try {
-    const kernel = kernelFolders.map((folder) => join("python/codecell_kernel", folder));
+    const kernel = kernelFolders.map((folder) => join(kernelPlace, folder));
     for (const part of ["", "guest", "pyodide", "python", ...kernel]) {
       await mkdir(join(staging, part), { mode: directoryMode });
       await chmod(join(staging, part), directoryMode); // independent of the umask
@@ -68,11 +71,7 @@ async function install(root: string, directory: string, files: PackageFiles): Pr
       await copyFile(from, join(staging, to));
       await chmod(join(staging, to), fileMode);
     };
-    for (const path of await ownSources(files)) {
-      const isKernel = path.endsWith(".py");
-      const name = relative(isKernel ? files.kernel : files.guest, path);
-      await copy(path, join(isKernel ? "python/codecell_kernel" : "guest", name));
-    }
+    for (const { path, name } of await ownSources(files)) await copy(path, name);
     for (const name of pyodideFiles) await copy(join(files.pyodide, name), `pyodide/${name}`);
     await writeFile(join(staging, "guest", "package.json"), '{"type":"module"}\n', { mode: fileMode });
     await rename(staging, directory);

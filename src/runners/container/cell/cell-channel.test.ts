@@ -115,6 +115,31 @@ describe("the channel of a container cell", () => {
     expect(attached.log).toBe("no such directory");
   });
 
+  test("receives the cell's last log lines also if a write to the cell has failed", async () => {
+    const { channel, attached, engine, connectCell } = await openChannel();
+    const { cell } = await connectCell();
+    channel.on("error", () => {});
+    const closed = new Promise((resolve) => channel.once("close", resolve));
+    cell.write("frame");
+    await text(channel);
+    cell.destroy();
+    channel.destroy(new Error("EPIPE"));
+    await closed;
+    engine.write(piece(2, "no room"));
+    engine.end();
+    await once(attached, "close");
+    expect(attached.log).toBe("no room");
+  });
+
+  test("does not wait for an engine that stays silent after the channel was destroyed", async () => {
+    const { channel, attached, connectCell } = await openChannel();
+    const { cell } = await connectCell();
+    cell.write("frame");
+    await text(channel);
+    channel.destroy();
+    await once(attached, "close");
+  });
+
   test("closes the cell's connection when the engine's stream closes", async () => {
     const { channel, attached, connectCell } = await openChannel();
     const { cell } = await connectCell();

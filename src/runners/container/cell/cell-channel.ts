@@ -3,6 +3,9 @@ import { Duplex } from "node:stream";
 import { writeAll } from "../../../lib/write-all.ts";
 import type { AttachedStream } from "../engine/attached-stream.ts";
 
+/** How long an engine may take to pass on what a cell printed before it exited. */
+const lastWordsMs = 1_000;
+
 /**
  * The kernel's channel. It uses a socket that the cell connects to or, if the cell cannot, the container's standard streams
  * through the engine. The cell chooses the first that works and sends the first message; writes wait until then. The
@@ -77,9 +80,17 @@ export class CellChannel extends Duplex {
     else this.#waiting = work;
   }
 
+  /** Beside a socket, the engine's stream may still have to deliver why the cell exited. It ends by itself, or soon. */
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    const attached = this.#attached;
     this.#carrier?.destroy();
-    this.#attached.destroy();
+    if (this.#carrier === undefined || this.#carrier === attached) attached.destroy();
+    else {
+      const close = () => attached.destroy();
+      const late = setTimeout(close, lastWordsMs);
+      attached.once("end", close).once("close", () => clearTimeout(late));
+      if (attached.readableEnded) close();
+    }
     callback(error);
   }
 }

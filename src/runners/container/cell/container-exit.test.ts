@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { expect, test } from "vitest";
 import type { AttachedStream } from "../engine/attached-stream.ts";
-import { type EngineClient, EngineRefusal } from "../engine/engine-client.ts";
+import { type EngineClient, EngineRefusal, type EngineRequest } from "../engine/engine-client.ts";
 import { containerExit } from "./container-exit.ts";
 
 test("a container that is removed before its last words arrive still has them in its exit", async () => {
@@ -27,4 +27,25 @@ test("a container that is removed before its last words arrive still has them in
     diagnostics: "a mounted directory was replaced by another one",
     reason: { message: "the container no longer exists" },
   });
+});
+
+test("Podman is asked at an interval, because its own polling would take a whole core", async () => {
+  const stream = Object.assign(new EventEmitter(), { log: "" });
+  const asked: unknown[] = [];
+  const client = {
+    address: { kind: "podman", name: "Podman", shown: "unix:///podman.sock" },
+    json: async ({ path, query }: EngineRequest) => {
+      asked.push([path, query]);
+      setImmediate(() => stream.emit("close"));
+      return 137;
+    },
+  };
+  const exit = await containerExit(
+    client as unknown as EngineClient,
+    "abc",
+    stream as unknown as AttachedStream,
+    Promise.resolve(),
+  );
+  expect(asked).toEqual([["/libpod/containers/abc/wait", { interval: "100ms" }]]);
+  expect(exit).toMatchObject({ code: 137, reason: { message: expect.stringContaining("the container was killed") } });
 });

@@ -7,10 +7,12 @@ const foreverMs = 2 ** 31 - 1;
 /** The stream closes a moment before the engine reports the exit. An engine that hangs never reports it. */
 const noticeMs = 3_000;
 const killedCode = 137;
+/** how often Podman looks whether the container still runs */
+const podmanInterval = "100ms";
 
 type Outcome = { readonly code: number | null } | { readonly error: unknown };
 
-/** Settles when the engine reports that a container was removed, or can no longer report anything. */
+/** Settles when the engine reports that a container exited, or can no longer report anything. */
 export async function containerExit(
   client: EngineClient,
   id: string,
@@ -20,12 +22,7 @@ export async function containerExit(
   const asking = new AbortController();
   const closed = new Promise<"closed">((resolve) => stream.once("close", () => resolve("closed")));
   const waiting = starting
-    .then(() =>
-      client.json<{ StatusCode?: number } | undefined>({
-        ...{ method: "POST", path: `/containers/${id}/wait`, query: { condition: "removed" }, timeoutMs: foreverMs },
-        signal: asking.signal,
-      }),
-    )
+    .then(() => exitOf(client, id, asking.signal))
     .then(
       (answer): Outcome => ({ code: answer?.StatusCode ?? null }),
       (error: unknown): Outcome => ({ error }),
@@ -38,6 +35,22 @@ export async function containerExit(
   const code = outcome && "code" in outcome ? outcome.code : null;
   const reason = exitReason(client.address, outcome);
   return { code, signal: null, diagnostics: stream.log, reason };
+}
+
+interface Waited {
+  readonly StatusCode?: number;
+}
+
+/**
+ * Podman before 4.5 polls for a removal without a pause, which takes a whole core for each cell
+ * (https://github.com/containers/podman/issues/18150). So Podman is asked for the exit, by a request of its own that has an interval. Whoever
+ * closes the cell then makes sure that the container is gone.
+ */
+async function exitOf(client: EngineClient, id: string, signal: AbortSignal): Promise<Waited | undefined> {
+  const wait = <Answer>(path: string, query: Record<string, string>) =>
+    client.json<Answer>({ method: "POST", path: `${path}/${id}/wait`, query, timeoutMs: foreverMs, signal });
+  if (client.address.kind !== "podman") return await wait("/containers", { condition: "removed" });
+  return { StatusCode: await wait<number>("/libpod/containers", { interval: podmanInterval }) };
 }
 
 /** Pure: why a container exited unexpectedly. Podman also reports code 0 for a container that was killed. */

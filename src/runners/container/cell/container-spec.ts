@@ -2,6 +2,9 @@ import type { Policy } from "../../../policy/schema.ts";
 import { largestFileBytes } from "../../disk-rule.ts";
 import { kernelBootstrap } from "../../kernel-bootstrap.ts";
 import type { ClosedEntries } from "../../linux/closed-entries.ts";
+import { hiddenPaths } from "../../linux/hidden-paths.ts";
+import { identityFiles } from "../../linux/identity-texts.ts";
+import { kernelProcesses } from "../../linux/kernel-processes.ts";
 import type { CellMount } from "../../linux/mounts.ts";
 import { socketLimits } from "../../linux/socket-limits.ts";
 import type { EngineKind } from "../engine/engine-address.ts";
@@ -14,8 +17,6 @@ import { shownBelow } from "./nested-binds.ts";
 /** Sizes of the cell's own files in memory, whatever the policy says. */
 export const scratchBytes = { tmp: 64 * 1024 * 1024, shared: 64 * 1024 * 1024 } as const;
 const inodes = { tmp: 8192, workspace: 16_384 } as const;
-/** The supervisor, the parked copy and the intermediate process of a fork do not count against `proc.pids`. */
-export const kernelProcesses = 3;
 /**
  * A virtual OS kernel such as gVisor's uses many host threads for each process of the program, and crashes if it gets none. A fork
  * bomb under `proc.pids: 48` had 3,780 of them. `proc.pids` itself is enforced inside the cell.
@@ -33,31 +34,7 @@ const headroom = 4096;
 
 const bootstrap = kernelBootstrap("container");
 
-/** Paths that reveal details of the machine and its other tenants, in addition to those that engines hide. */
-const hiddenPaths = [
-  ...["/proc/acpi", "/proc/asound", "/proc/driver", "/proc/kcore", "/proc/keys", "/proc/key-users", "/proc/kallsyms"],
-  ...["/proc/modules", "/proc/cmdline", "/proc/config.gz", "/proc/interrupts", "/proc/iomem", "/proc/ioports"],
-  ...["/proc/mtrr", "/proc/partitions", "/proc/diskstats", "/proc/schedstat", "/proc/sched_debug", "/proc/scsi"],
-  ...["/proc/timer_list", "/proc/timer_stats", "/proc/latency_stats", "/proc/bus", "/proc/fs", "/proc/irq"],
-  ...["/proc/zoneinfo", "/proc/vmstat", "/proc/softirqs", "/proc/buddyinfo", "/proc/pressure", "/proc/locks"],
-  // the same in every cell of one host, until it is restarted
-  ...["/proc/sys/kernel/random/boot_id", "/sys"],
-];
 const fixedPaths = ["/proc/sys", "/proc/sysrq-trigger"];
-
-/**
- * Files in /etc that describe users, host names, name servers and the names of ports and protocols. A cell sees one user,
- * `localhost` and nothing of the host.
- */
-export const identityFiles = [
-  "passwd",
-  "group",
-  "hosts",
-  "resolv.conf",
-  "nsswitch.conf",
-  "services",
-  "protocols",
-] as const;
 
 export interface ContainerParts extends ClosedEntries {
   readonly policy: Policy;

@@ -1,9 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeDirectories } from "../../../lib/files/make-directories.ts";
-import { internetNames } from "../../linux/internet-names.ts";
+import { identityTexts } from "../../linux/identity-texts.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { identityFiles } from "./container-spec.ts";
 
 /** The uid and gid of a cell's programs inside the container. */
 export interface ContainerUser {
@@ -23,16 +22,7 @@ export function containerUser({ isRootless }: Engine, privateUid: number | undef
 export async function writeIdentity(below: string, { uid, gid }: ContainerUser): Promise<string> {
   const directory = join(below, `etc-${uid}`);
   await makeDirectories(directory, 0o755);
-  const files = {
-    passwd: `root:x:0:0:root:/:/usr/sbin/nologin\ncell:x:${uid}:${gid}:cell:/workspace:/bin/sh\n`,
-    group: `root:x:0:\ncell:x:${gid}:\n`,
-    hosts: "127.0.0.1 localhost cell\n::1 localhost\n",
-    // empty, because Podman would write the host's name servers here and its host names into /etc/hosts
-    "resolv.conf": "",
-    "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
-    // small images such as Debian's have neither
-    ...internetNames,
-  } satisfies Record<(typeof identityFiles)[number], string>;
-  for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text, { mode: 0o644 });
+  for (const [name, text] of Object.entries(identityTexts({ uid, gid })))
+    await writeFile(join(directory, name), text, { mode: 0o644 });
   return directory;
 }

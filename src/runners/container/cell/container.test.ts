@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { silentLogger } from "../../../lib/log/logger.ts";
 import { parseEngineAddress } from "../engine/engine-address.ts";
 import { EngineClient } from "../engine/engine-client.ts";
@@ -44,7 +44,7 @@ describe("startContainer", () => {
       answerToCreate = answer;
       const starting = startContainer({ client, spec: {}, name: "codecell-1", removals });
       await expect(starting).rejects.toMatchObject({ code: "runner_unavailable" });
-      await vi.waitFor(() => expect(requests).toContain("DELETE /containers/codecell-1"));
+      await expect.poll(() => requests).toContain("DELETE /containers/codecell-1");
       expect(requests.filter((request) => /undefined|images/.test(request))).toEqual([]);
     },
   );

@@ -1,5 +1,5 @@
-import { setMaxListeners } from "node:events";
 import type { Logger } from "../../../lib/log/logger.ts";
+import { sharedAbort } from "../../../lib/shared-abort.ts";
 import { type EngineClient, EngineRefusal } from "../engine/engine-client.ts";
 
 const longestPauseMs = 60_000;
@@ -30,10 +30,9 @@ export class Removals implements AsyncDisposable {
   #timer: NodeJS.Timeout | undefined;
   readonly #firstPauseMs: number;
   #pauseMs: number;
-  readonly #disposal = new AbortController();
+  readonly #disposal = sharedAbort(); // one listener per container
 
   constructor(logger: Logger, firstPauseMs = 1_000) {
-    setMaxListeners(0, this.#disposal.signal); // one listener per container
     this.#logger = logger;
     this.#firstPauseMs = firstPauseMs;
     this.#pauseMs = firstPauseMs;

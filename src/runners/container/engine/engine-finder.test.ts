@@ -10,10 +10,14 @@ import { EngineFinder } from "./engine-finder.ts";
 import { removeDeadSockets } from "./podman-service.ts";
 import { SilentEngines } from "./silent-engines.ts";
 
-test("a slow engine is skipped if another runner can be chosen, and awaited if none can", async () => {
+// the two wait for seconds, so they wait together
+test.concurrent("a slow engine is skipped if another runner can be chosen, and awaited if none can", async ({
+  expect,
+  onTestFinished,
+}) => {
   await using cleanup = new Cleanup();
   const finder = new EngineFinder(
-    { engine: "docker", addresses: addressFacts(await slowEngine(2_000)) },
+    { engine: "docker", addresses: addressFacts(await slowEngine(2_000, onTestFinished)) },
     false,
     cleanup,
   );
@@ -22,10 +26,13 @@ test("a slow engine is skipped if another runner can be chosen, and awaited if n
   expect(await finder.need()).toMatchObject({ version: "1.2.3" });
 });
 
-test("an engine that timed out for one runner is skipped by the next, unless no other runner can be chosen", async () => {
+test.concurrent("an engine that timed out for one runner is skipped by the next, unless no other runner can be chosen", async ({
+  expect,
+  onTestFinished,
+}) => {
   await using cleanup = new Cleanup();
   const requests: string[] = [];
-  const addresses = addressFacts(await slowEngine(2_000, requests));
+  const addresses = addressFacts(await slowEngine(2_000, onTestFinished, requests));
   const silent = new SilentEngines();
   const finders = [1, 2, 3].map(() => new EngineFinder({ engine: "docker", addresses, silent }, false, cleanup));
   for (const finder of finders)
@@ -52,12 +59,16 @@ test("dead sockets of Podman's API are removed, and other files are kept", async
 });
 
 /** Starts a fake engine that delays each answer. */
-async function slowEngine(answersAfterMs: number, requests: string[] = []): Promise<{ DOCKER_HOST: string }> {
+async function slowEngine(
+  answersAfterMs: number,
+  onFinished: typeof onTestFinished,
+  requests: string[] = [],
+): Promise<{ DOCKER_HOST: string }> {
   const server = createServer(({ url = "" }, response) => {
     requests.push(url);
     setTimeout(() => response.end(JSON.stringify({ ServerVersion: "1.2.3" })), answersAfterMs);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void server.close());
+  onFinished(() => void server.close());
   return { DOCKER_HOST: `tcp://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }

@@ -1,5 +1,5 @@
 import { lstat, opendir, statfs } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 /**
  * Least size that is counted for an entry. An empty file has no blocks, but uses up an inode, and each entry makes the
@@ -53,7 +53,11 @@ export interface UsedSpace {
 
 const promptTypes = new Set([0xef53, 0x58465342, 0x01021994]); // ext4, xfs, tmpfs
 
+/** Of a directory that does not exist yet, the file system of its parent is meant. */
 export async function usedSpace(directory: string): Promise<UsedSpace> {
-  const { type, bsize, blocks, bfree } = await statfs(directory);
+  const { type, bsize, blocks, bfree } = await statfs(directory).catch((error: unknown) => {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return statfs(dirname(directory));
+    throw error;
+  });
   return { bytes: (blocks - bfree) * bsize, isPrompt: promptTypes.has(type) };
 }

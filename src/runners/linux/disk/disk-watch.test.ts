@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { silentLogger } from "../../../lib/log/logger.ts";
 import { DiskWatch, type WatchedCell } from "./disk-watch.ts";
@@ -46,6 +47,30 @@ describe("DiskWatch", () => {
       isEnded: true,
       notes: [exceeded, expect.stringMatching("^delete")],
     });
+  });
+
+  test("a run that ends while its cell is being ended waits until the cell has exited", async () => {
+    const watch = await DiskWatch.open(directory, mebibyte, silentLogger);
+    const order: string[] = [];
+    let hasExited = () => {};
+    const exited = new Promise<void>((settle) => {
+      hasExited = settle;
+    });
+    const asked = new Promise<void>((resolve) => {
+      const endFor: WatchedCell["endFor"] = () => {
+        resolve();
+        return exited;
+      };
+      watch.watch({ id: "cell", exited, endFor } as unknown as WatchedCell);
+    });
+    await fill("large", 2 * mebibyte);
+    await asked;
+    const found = watch.afterRun(true).then(({ isEnded }) => order.push(`found: ${isEnded}`));
+    await setImmediate();
+    order.push("exited");
+    hasExited();
+    await found;
+    expect(order).toEqual(["exited", "found: true"]);
   });
 
   test.each([
@@ -106,7 +131,7 @@ fs.writeFileSync("large", Buffer.alloc(2 << 20));`;
   });
 
   test("a directory far over the limit is read-only, until its files fit again", async () => {
-    await fill("huge", 260 * mebibyte);
+    execFileSync("fallocate", ["--length", `${260 * mebibyte}`, join(directory, "huge")]); // takes the space without writing it
     const { watch, ended } = await watched();
     expect(watch.isReadOnly).toBe(true);
     expect(await watch.afterRun(false)).toMatchObject({ isEnded: false, notes: [expect.stringMatching("read-only")] });
@@ -120,6 +145,7 @@ fs.writeFileSync("large", Buffer.alloc(2 << 20));`;
     expect(await watch.leftBytes()).toBe(mebibyte);
     await fill("half", mebibyte / 2);
     expect(await watch.leftBytes()).toBe(mebibyte / 2);
+    expect(await watch.usedBytes()).toBe(mebibyte / 2);
     await fill("rest", mebibyte / 2 + 8192);
     expect(await watch.leftBytes()).toBe(0);
   });

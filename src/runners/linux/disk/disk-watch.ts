@@ -39,12 +39,14 @@ export class DiskWatch implements CellDisk {
   #isReadOnly = false;
   readonly #hidden: HiddenFiles;
   #walkMs = 0;
+  /** as it was last measured */
+  #size = 0;
   /** when the last look ended, and how long it took */
   #looked = { atMs: 0, tookMs: 0 };
   #cell: WatchedCell | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** the cell has exited or is being ended, for the reason if the watch did it */
-  #end: { readonly reason: CodecellError | undefined } | undefined;
+  /** the cell has exited or is being ended, for the reason if the watch did it; `gone` settles when it has exited */
+  #end: { readonly reason: CodecellError | undefined; readonly gone: Promise<void> } | undefined;
 
   private constructor(directory: string, limitBytes: number, logger: Logger, hidden: HiddenFiles) {
     this.#directory = directory;
@@ -80,7 +82,7 @@ export class DiskWatch implements CellDisk {
   watch(cell: WatchedCell): void {
     this.#cell = cell;
     void cell.exited.then(() => {
-      this.#end ??= { reason: undefined };
+      this.#end ??= { reason: undefined, gone: Promise.resolve() };
       clearTimeout(this.#timer);
     });
     this.#looked = { atMs: performance.now(), tookMs: this.#walkMs }; // it was measured before the cell started
@@ -91,6 +93,10 @@ export class DiskWatch implements CellDisk {
     return Math.max(0, this.#limitBytes - (await this.#measure(this.#limitBytes)));
   }
 
+  async usedBytes(): Promise<number> {
+    return this.#size;
+  }
+
   get isWithinLimit(): boolean {
     return this.#end === undefined && !this.#isReadOnly && this.#toleratedBytes <= this.#limitBytes;
   }
@@ -98,6 +104,7 @@ export class DiskWatch implements CellDisk {
   async afterRun(hasChanges: boolean): Promise<DiskFinding> {
     const wasOver = this.#isReadOnly || this.#toleratedBytes > this.#limitBytes;
     if (!this.#end && (hasChanges ? this.#walkMs <= quickWalkMs || wasOver : wasOver)) await this.#settle();
+    await this.#end?.gone; // otherwise the next run would be sent to a cell that is about to exit
     const reason = this.#end?.reason;
     if (reason) return { isEnded: true, notes: [reason.message, ...(reason.hint ? [reason.hint] : [])] };
     if (this.#end || (!this.#isReadOnly && this.#toleratedBytes <= this.#limitBytes)) return nothing;
@@ -171,9 +178,12 @@ export class DiskWatch implements CellDisk {
       ...(hint === undefined ? {} : { hint }),
       details: { rule: "proc.disk" },
     });
-    this.#end = { reason };
     clearTimeout(this.#timer);
-    await this.#cell?.endFor(reason);
+    const gone = Promise.resolve(this.#cell?.endFor(reason)).catch((error: unknown) => {
+      this.#logger.warn("a cell was not ended cleanly", { cell: this.#cell?.id, error });
+    });
+    this.#end = { reason, gone };
+    await gone;
   }
 
   /** The files in the directory, and those that have no name there any more. */
@@ -187,6 +197,7 @@ export class DiskWatch implements CellDisk {
     const began = performance.now();
     const size = await directorySize(this.#directory, enoughBytes);
     this.#walkMs = performance.now() - began;
+    this.#size = size;
     return size;
   }
 }

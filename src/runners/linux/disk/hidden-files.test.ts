@@ -10,16 +10,18 @@ describe("HiddenFiles", () => {
   let answer: DeletedFiles;
   let hidden: HiddenFiles;
   let clockMs: number;
+  let countMs: number;
   beforeEach(async () => {
     clockMs = 0;
     used = 5 * limit;
     counts = 0;
     answer = { bytes: 0, isComplete: true };
+    countMs = 100;
     hidden = new HiddenFiles(
       async () => ({ bytes: used, isPrompt: true }),
       async () => {
         counts++;
-        clockMs += 100;
+        clockMs += countMs;
         return answer;
       },
       () => clockMs,
@@ -52,6 +54,16 @@ describe("HiddenFiles", () => {
     expect(counts).toBe(1);
   });
 
+  test("counts again soon after a count that a loaded machine made slow", async () => {
+    countMs = 1_500;
+    expect(await hiddenAfter(limit * 2)).toBe(0);
+    answer = { bytes: limit * 1.2, isComplete: true };
+    clockMs += 1_900;
+    expect(await hiddenAfter(limit * 1.2)).toBe(0);
+    clockMs += 200;
+    expect(await hiddenAfter(0)).toBe(limit * 1.2);
+  });
+
   test("takes what is missing for the cell's if three counts in a row are not complete", async () => {
     answer = { bytes: 0, isComplete: false };
     for (const _ of ["the first count", "the second"])
@@ -63,6 +75,34 @@ describe("HiddenFiles", () => {
     expect(await hiddenAfter(-limit * 3)).toBe(0);
     answer = { bytes: limit * 1.2, isComplete: true };
     expect(await hiddenAfter(limit * 1.2)).toBe(limit * 1.2);
+  });
+
+  test("finds what was hidden while another program freed as much", async () => {
+    answer = { bytes: limit * 1.2, isComplete: true };
+    for (let step = 0; step < 8; step++) {
+      used -= limit * 0.15; // the other program, and then the cell, between two looks
+      await hidden.hasGrown(limit);
+      used += limit * 0.15;
+      await hidden.hasGrown(limit);
+    }
+    expect(await hiddenAfter(0)).toBe(limit * 1.2);
+  });
+
+  test("counts rarely for space that is freed again and again, and that nobody hides", async () => {
+    for (let step = 0; step < 50; step++) {
+      await hiddenAfter(-limit * 1.5);
+      await hiddenAfter(limit * 0.1);
+      clockMs += 100;
+    }
+    expect(counts).toBe(1);
+  });
+
+  test("counts once in a minute in which anybody wrote, even if nothing is missing", async () => {
+    answer = { bytes: limit * 1.2, isComplete: true };
+    clockMs += 60_000;
+    expect(await hiddenAfter(0)).toBe(0);
+    expect(await hiddenAfter(2 ** 20)).toBe(limit * 1.2);
+    expect(counts).toBe(1);
   });
 
   test("files of the last count that may be gone do not end a cell before the next count", async () => {
@@ -77,5 +117,12 @@ describe("HiddenFiles", () => {
     expect(await hidden.hasGrown(limit)).toBe(false);
     used += limit / 4;
     expect(await hidden.hasGrown(limit)).toBe(true);
+  });
+
+  test("asks for an early look if another program frees as much as is written", async () => {
+    for (const change of [-limit / 4, limit / 4]) {
+      used += change;
+      expect(await hidden.hasGrown(limit)).toBe(change > 0);
+    }
   });
 });

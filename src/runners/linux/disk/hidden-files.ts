@@ -3,6 +3,15 @@ import type { UsedSpace } from "./directory-size.ts";
 
 /** Counting takes a process. After it found nothing, the next one waits this many times as long as it took. */
 const restShare = 10;
+/**
+ * But not longer than this, or than the count itself took. The attack: load makes one count slow, and the long rest after it is time to
+ * hide files.
+ */
+const longestRestMs = 2_000;
+/** Space that was freed is weaker evidence: every program that deletes its own files frees some. The next count waits longer. */
+const freedRestShare = 100;
+/** Without evidence, files are counted this long after the last count, if anybody wrote or freed anything meanwhile. */
+const longestUncountedMs = 60_000;
 /** A directory is measured early if the file system's used space grows by this part of what is left of the limit. */
 const roomPart = 8;
 const leastGrowthBytes = 64 * 1024;
@@ -23,12 +32,16 @@ interface Account {
  * Finds the space that a cell uses outside the tree of its directory: files that were deleted while open, and files that
  * never had a name (O_TMPFILE). They are counted only if the file system's used space grew by more than the directory
  * explains, because other programs write to the same file system and a count is expensive.
+ *
+ * The attack: a second session deletes as much as this cell hides, so that the used space stays the same. So space that was
+ * seen to be freed may cover as much of the cell's. Both within one look leave less to see: then the next regular count finds it.
  */
 export class HiddenFiles {
   readonly #measureUsed: () => Promise<UsedSpace>;
   readonly #count: (() => Promise<DeletedFiles>) | undefined;
   readonly #now: () => number;
   #used: UsedSpace = { bytes: 0, isPrompt: false };
+  #sampled: UsedSpace = this.#used;
   #account: Account = { usedBytes: 0, namedBytes: 0, deletedBytes: 0 };
   /** size of everything when it was last measured */
   #lastBytes = 0;
@@ -36,6 +49,13 @@ export class HiddenFiles {
   #isSuspect = false;
   #restsUntilMs = 0;
   #blindCounts = 0;
+  /** what was freed and written since the last count, by anybody, as far as it was seen */
+  #freedBytes = 0;
+  #movedBytes = 0;
+  #freedRestsUntilMs = 0;
+  /** what was written since the last look, by anybody, whatever was freed */
+  #writtenBytes = 0;
+  #countedMs: number;
 
   constructor(
     used: () => Promise<UsedSpace>,
@@ -45,6 +65,7 @@ export class HiddenFiles {
     this.#measureUsed = used;
     this.#count = count;
     this.#now = now;
+    this.#countedMs = now();
   }
 
   /** Whether the used space of this file system tells at once that something was written. */
@@ -54,11 +75,13 @@ export class HiddenFiles {
 
   /** Notes the used space. Call it before the directory is measured, so that what is written meanwhile is noticed next time. */
   async look(): Promise<void> {
-    this.#used = await this.#measureUsed().catch(() => this.#used);
+    this.#used = await this.#sample();
+    this.#writtenBytes = 0;
   }
 
   /** Starts with a directory of this size, and nothing hidden. */
   begin(namedBytes: number): void {
+    this.#freedBytes = this.#movedBytes = 0;
     this.#account = { usedBytes: this.#used.bytes, namedBytes, deletedBytes: 0 };
     this.#lastBytes = namedBytes;
   }
@@ -66,8 +89,8 @@ export class HiddenFiles {
   /** Whether so much was written since the last look, by anybody, that the directory should be measured now. */
   async hasGrown(limitBytes: number): Promise<boolean> {
     if (this.#isSuspect) return this.#now() >= this.#restsUntilMs;
-    const { bytes } = await this.#measureUsed().catch(() => this.#used);
-    return bytes - this.#used.bytes > Math.max(leastGrowthBytes, (limitBytes - this.#lastBytes) / roomPart);
+    await this.#sample();
+    return this.#writtenBytes > Math.max(leastGrowthBytes, (limitBytes - this.#lastBytes) / roomPart);
   }
 
   /** The hidden bytes of a cell whose directory has this size; exact only if both together could exceed the limit. */
@@ -84,8 +107,12 @@ export class HiddenFiles {
     const unexplained = usedBytes - this.#account.usedBytes - (namedBytes - this.#account.namedBytes);
     // Somebody freed space. From here on only growth counts, or it would hide as much of the cell's.
     if (unexplained < 0) this.#account = { usedBytes, namedBytes, deletedBytes };
-    const most = deletedBytes + Math.max(0, unexplained);
-    this.#isSuspect = namedBytes + most > limitBytes;
+    const grown = deletedBytes + Math.max(0, unexplained);
+    const most = grown + this.#freedBytes;
+    const isGrown = namedBytes + grown > limitBytes;
+    const isCovered = namedBytes + most > limitBytes && this.#now() >= this.#freedRestsUntilMs;
+    const isDue = this.#movedBytes >= leastGrowthBytes && this.#now() - this.#countedMs >= longestUncountedMs;
+    this.#isSuspect = isGrown || isCovered || isDue;
     if (!this.#isSuspect) return deletedBytes;
     // The files of the last count may be gone by now: without a new one they do not end a cell.
     const harmless = (bytes: number) => Math.max(0, Math.min(bytes, limitBytes - namedBytes));
@@ -98,9 +125,24 @@ export class HiddenFiles {
       return found.bytes > limitBytes - namedBytes ? found.bytes : harmless(most);
     }
     this.#blindCounts = 0;
-    this.#restsUntilMs = this.#now() + (this.#now() - began) * restShare;
+    this.#countedMs = this.#now();
+    const tookMs = this.#countedMs - began;
+    if (isGrown) this.#restsUntilMs = this.#countedMs + Math.max(tookMs, Math.min(tookMs * restShare, longestRestMs));
+    this.#freedRestsUntilMs = this.#countedMs + tookMs * freedRestShare;
+    this.#freedBytes = this.#movedBytes = 0;
     this.#isSuspect = false;
     this.#account = { usedBytes, namedBytes, deletedBytes: found.bytes };
     return found.bytes;
+  }
+
+  /** Asks for the used space, and remembers what changed since the last time. */
+  async #sample(): Promise<UsedSpace> {
+    const used = await this.#measureUsed().catch(() => this.#sampled);
+    const change = used.bytes - this.#sampled.bytes;
+    this.#sampled = used;
+    this.#writtenBytes += Math.max(0, change);
+    this.#freedBytes += Math.max(0, -change);
+    this.#movedBytes += Math.abs(change);
+    return used;
   }
 }

@@ -58,7 +58,9 @@ test("the usage of a v2 cgroup is read from its files", async () => {
   files.contents.set("/cg/tag-1/memory.peak", "456\n");
   files.contents.set("/cg/tag-1/cpu.stat", "usage_usec 2500\nuser_usec 1\n");
   files.contents.set("/cg/tag-1/memory.events", "oom 9\noom_kill 2\noom_group_kill 0\n");
-  expect(await cgroup.usage()).toEqual({ memoryBytes: 123, peakMemoryBytes: 456, cpuMs: 2.5, oomKills: 2 });
+  files.contents.set("/cg/tag-1/pids.current", "7\n");
+  const used = { memoryBytes: 123, peakMemoryBytes: 456, cpuMs: 2.5, processes: 7, oomKills: 2 };
+  expect(await cgroup.usage()).toEqual(used);
 });
 
 test("creating v1 cgroups sets the limits and gives their task files to the cell's uid", async () => {

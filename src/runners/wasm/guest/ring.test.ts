@@ -75,7 +75,7 @@ describe("the ring between the two threads", () => {
       }, 1);
     });
     expect(got.length).toBe(size);
-    expect(got.every((byte) => byte === 7)).toBe(true);
+    expect(Buffer.alloc(size, 7).equals(got)).toBe(true);
     await worker.terminate();
   });
 });

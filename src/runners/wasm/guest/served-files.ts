@@ -16,6 +16,9 @@ export function serveFiles(fs: unknown, changes: ChangedFiles, send: Send): Serv
   const pieceBytes = 1024 * 1024;
   const maxEntries = 200_000;
   const maxDepth = 64;
+  const maxPathCharacters = 1024;
+  // Well below what the host accepts. The attack: ten thousand of the longest names.
+  const maxPageCharacters = 4 * 1024 * 1024;
   const incoming = "/usr/lib/codecell/incoming";
   const { stream } = system.filesystems.MEMFS.ops_table.file;
   const own = Object.hasOwn;
@@ -159,20 +162,28 @@ export function serveFiles(fs: unknown, changes: ChangedFiles, send: Send): Serv
           if (depth < maxDepth) walk(node, all, depth + 1);
           else truncated = true;
         } else if (path.startsWith(prefix) && path > after) {
-          if (isFile(node)) found.set(path, node);
+          if (isFile(node) && path.length <= maxPathCharacters) found.set(path, node);
           else leftOut++;
         }
       }
     };
     walk(workspace(), "", 1);
     const paths = [...found.keys()].sort();
-    const page = paths.slice(0, whole(header.limit));
-    const files = page.map((path) => {
+    const limit = whole(header.limit);
+    const rows: string[] = [];
+    let characters = 0;
+    for (const path of paths) {
+      if (rows.length >= limit || characters > maxPageCharacters) break;
       const node = found.get(path);
-      return { path, size: node?.usedBytes ?? 0, modifiedMs: node === undefined ? 0 : modifiedMs(node) };
-    });
-    const next = paths.length > page.length ? page[page.length - 1] : undefined;
-    const data = encoder.encode(stringify({ files, next, leftOut, truncated }));
+      if (node === undefined) continue;
+      const facts = { size: node.usedBytes ?? 0, modifiedMs: modifiedMs(node), version: changes.version(node) };
+      const row = stringify({ path, ...facts });
+      characters += row.length;
+      rows.push(row);
+    }
+    const next = paths.length > rows.length ? paths[rows.length - 1] : undefined;
+    const rest = stringify({ next, leftOut, truncated });
+    const data = encoder.encode(`{"files":[${rows.join(",")}],${rest.slice(1)}`);
     for (let at = 0; at < data.length; at += pieceBytes) {
       send(stringify({ t: "data", id }), data.subarray(at, at + pieceBytes));
     }

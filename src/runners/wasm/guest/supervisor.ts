@@ -51,7 +51,8 @@ const floodBytes = 64 * 1024 * 1024;
 /** how much standard input the host may send before the program has read it */
 const stdinWindowBytes = 1024 * 1024;
 const ignoredNote = "The code did not react to the interrupt.";
-const lostNote = "The interpreter was killed and restarted without its variables, modules and files.";
+/** What is true of the new interpreter. The host adds what it has put back since, which this side cannot know. */
+const lostNote = "A new interpreter was started, at first without variables, modules and files.";
 
 /** The supervisor of a cell without processes. It owns the channel, never runs user code, and answers while user code is stuck. */
 export class Supervisor {
@@ -290,6 +291,9 @@ export class Supervisor {
     const header = parseHeader(text);
     if (active === undefined || header === undefined) return;
     const { request } = active;
+    // A thread that is killed may have said that its request ended well. Its variables are lost all the same.
+    const isKilled = this.#phase === "loading";
+    if (isKilled && (header.t === "done" || header.t === "reply")) return;
     if (request.kind === "start") this.#onStarted(header);
     else if (header.id !== request.id) return;
     else if (header.t === "noticed") active.hasNoticed = true;

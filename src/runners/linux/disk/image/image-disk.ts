@@ -10,6 +10,10 @@ export function imageDisk(directory: string): CellDisk {
       const { bavail, bsize } = await statfs(directory);
       return bavail * bsize;
     },
+    usedBytes: async () => {
+      const { blocks, bfree, bsize } = await statfs(directory);
+      return (blocks - bfree) * bsize;
+    },
     isWithinLimit: true,
     afterRun: async () => nothing,
   };

@@ -27,12 +27,24 @@ export function guestError(thrown: unknown): CodecellError {
   }
   const { code, hint, details } = error;
   const message = error.message.replace(namespaces, "$1");
-  const withheld = withheldTexts[code];
+  const withheld = isAboutDatabase(error)
+    ? "this service cannot reach its database at the moment"
+    : withheldTexts[code];
   if (withheld !== undefined) return new CodecellError(code, withheld, { hint: laterHint });
   return new CodecellError(code, message, { details, ...(hint === undefined ? {} : { hint }) });
 }
 
 /** Whether `guestError` hides the original message. If so, the caller must log it. */
 export function isWithheld(error: unknown): boolean {
-  return !(error instanceof CodecellError) || error.code === "internal" || withheldTexts[error.code] !== undefined;
+  return (
+    !(error instanceof CodecellError) ||
+    error.code === "internal" ||
+    withheldTexts[error.code] !== undefined ||
+    isAboutDatabase(error)
+  );
+}
+
+/** Its message names the host of the database. */
+function isAboutDatabase({ code, details }: CodecellError): boolean {
+  return code === "service_unavailable" && details.reason === "database";
 }

@@ -49,17 +49,21 @@ export type { PageRequest, TextPage } from "./output/text-page.ts";
 export type { SearchAnswer, SearchRequest, TextMatch } from "./output/text-search.ts";
 /** Models that code and sub-agents may call, from the environment of this process. */
 export { type ModelChoice, type ModelSource, modelSource } from "./rlm/model-source.ts";
+/** Where the trajectories of sub-agents are recorded. */
+export type { TrajectoryPlace } from "./rlm/sub-agents.ts";
 /** Standard input of a run that gets it from a later call. */
 export { LateStdin } from "./runs/late-stdin.ts";
 /** Keeps runs that outlive their caller: wait, watch, interrupt, cancel. */
 export {
   type FollowedRun,
+  type FollowOptions,
   type ReleaseSlot,
   type RunHandle,
   RunRegistry,
   type RunRegistryOptions,
   type RunStarter,
   type RunStartOptions,
+  type StartedProgram,
   type StillRunning,
   type WaitOptions,
 } from "./runs/run-registry.ts";

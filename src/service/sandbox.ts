@@ -6,6 +6,7 @@ import type { Session } from "../sessions/session.ts";
 import { KeptOutput } from "./output/kept-output.ts";
 import type { ModelSource } from "./rlm/model-source.ts";
 import type { SandboxModels } from "./rlm/sandbox-models.ts";
+import type { TrajectoryPlace } from "./rlm/sub-agents.ts";
 import { RunRegistry, type RunRegistryOptions } from "./runs/run-registry.ts";
 import { SeenOutput } from "./runs/seen-output.ts";
 import type { Sessions } from "./tenants/tenant-sessions.ts";
@@ -34,12 +35,14 @@ export interface SandboxOptions {
   readonly prepareRun?: (session: Session) => Promise<void>;
   /** the operator's models, for code and sub-agents; absent: there are none */
   readonly models?: ModelSource | undefined;
-  /** directory for the trajectories of sub-agents; absent: they are not recorded */
-  readonly trajectories?: string | undefined;
+  /** where trajectories of sub-agents are recorded; absent: nowhere */
+  readonly trajectories?: TrajectoryPlace | undefined;
   /** functions of the host that programs may call; undefined: none, or not known yet */
   readonly functions?: () => FunctionFacts | undefined;
   /** whether the model has one tool that runs code, and no other of codecell: then no text may name another one; default: false */
   readonly hasOnlyTool?: boolean;
+  /** the gateway that this is a part of; absent: the service is alone */
+  readonly gateway?: { readonly idTag: string; readonly defaultSession: string } | undefined;
   /** whether the caller is someone other than the operator, so errors must not reveal anything about the host */
   readonly isForGuests?: boolean;
 }
@@ -57,7 +60,7 @@ const shutdownLimitMs = 1_000;
  */
 export class Sandbox implements AsyncDisposable {
   readonly runs: RunRegistry;
-  readonly kept = new KeptOutput();
+  readonly kept: KeptOutput;
   readonly projectDir: string;
   /** whether no text for the model may name a tool */
   readonly hasOnlyTool: boolean;
@@ -70,9 +73,10 @@ export class Sandbox implements AsyncDisposable {
   readonly #links: SandboxOptions["links"];
   readonly #prepare: SandboxOptions["prepareRun"];
   readonly #modelSource: ModelSource | undefined;
-  readonly #trajectories: string | undefined;
+  readonly #trajectories: TrajectoryPlace | undefined;
   readonly #open: () => Promise<Sessions>;
   readonly #ownsSessions: boolean;
+  readonly #gateway: SandboxOptions["gateway"];
   readonly #handles = new WeakMap<RunResult, string>();
   /** what a model has seen of the output of runs that it is waiting for @internal */
   readonly seen = new SeenOutput();
@@ -93,7 +97,10 @@ export class Sandbox implements AsyncDisposable {
     this.#trajectories = options.trajectories;
     this.#links = options.links;
     this.onPython = options.onPython;
-    this.runs = new RunRegistry(options.runs);
+    this.#gateway = options.gateway;
+    const ids = options.gateway ? { idTag: options.gateway.idTag } : {};
+    this.runs = new RunRegistry({ ...options.runs, ...ids });
+    this.kept = new KeptOutput(ids);
     this.artifactsChanged = artifactsChanged;
   }
 
@@ -197,6 +204,8 @@ export class Sandbox implements AsyncDisposable {
   }
 
   async #firstDefault(sessions: Sessions): Promise<Session> {
+    // Any gateway that is asked for it must mean the same one.
+    if (this.#gateway) return sessions.session(this.#gateway.defaultSession);
     if (!sessions.policy.session.persist) return sessions.session();
     const project = createHash("sha256").update(this.projectDir).digest("hex").slice(0, 16);
     try {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type AuditPlace, auditPlaces, followAudit } from "../../audit/follow.ts";
 import { type AuditPage, type AuditPlaces, auditPage } from "../../audit/page.ts";
 import { type AuditEntry, type AuditFilter, lastEntries } from "../../audit/read.ts";
-import { type AuditReport, verifyAudit } from "../../audit/verify.ts";
+import { type AuditReport, verifyAudit, verifyTenant } from "../../audit/verify.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { SealedText } from "../../lib/sealed-text.ts";
 import { SerialQueues } from "../../lib/serial-queues.ts";
@@ -61,6 +61,16 @@ export class AuditReader {
       this.#verifying = undefined;
     });
     return this.#verifying;
+  }
+
+  /** Reads the chains that hold the events of one session: those of its tenant, and another one if its last event is there. */
+  verifySession(key: string, reader: PageReader): Promise<AuditReport> {
+    const read = async () => {
+      const limits = { maxFiles: maxFilesBack, maxBytes: maxLastBytes };
+      const [last] = await lastEntries(this.#dir, 1, { session: key }, limits);
+      return verifyTenant(this.#dir, key.slice(0, key.indexOf(".")), last?.chain);
+    };
+    return this.#turns.run(reader.namespace, read, reader.signal);
   }
 
   cursor(places: AuditPlaces): string {

@@ -1,3 +1,4 @@
+import { namespaceOfChain } from "../../audit/chain-files.ts";
 import type { AuditReport } from "../../audit/verify.ts";
 
 /** What a verification of the audit found, for programs. */
@@ -18,4 +19,15 @@ export function reportJson({ isSound, chains, problems }: AuditReport): object {
       message,
     })),
   };
+}
+
+/** The same for a tenant. Of a chain that others write to as well, it learns only whether it is sound. */
+export function tenantReportJson(report: AuditReport, namespace: string): object {
+  const isOwn = ({ chain }: { readonly chain: string }) => namespaceOfChain(chain) === namespace;
+  const shared = report.problems.filter((problem) => !isOwn(problem)).length;
+  const message = "a chain that holds events of several tenants was changed; ask the operator of the service";
+  const withheld = shared === 0 ? [] : [{ chain: "shared", file: undefined, line: undefined, message }];
+  const own = { ...report, chains: report.chains.filter(isOwn) };
+  const json = reportJson({ ...own, problems: [...report.problems.filter(isOwn), ...withheld] });
+  return { ...json, sound: report.isSound && report.chains.length > 0 };
 }

@@ -16,6 +16,8 @@ export interface KeptOutputLimits {
   readonly totalBytes?: number;
   /** memory for one run; if it has more output, the beginning and the end of each stream are kept */
   readonly runBytes?: number;
+  /** end of every handle */
+  readonly idTag?: string;
 }
 
 /** Which text to read: readable for a model, or exactly as the program wrote it. Offsets differ between the two. */
@@ -68,9 +70,11 @@ export class KeptOutput {
   readonly #totalBytes: number;
   readonly #runBytes: number;
   readonly #runs = new Map<string, KeptRun>();
+  readonly #idTag: string;
   #bytes = 0;
 
   constructor(limits: KeptOutputLimits = {}) {
+    this.#idTag = limits.idTag ?? "";
     this.#totalBytes = limits.totalBytes ?? 64 * MiB;
     this.#runBytes = Math.min(limits.runBytes ?? 16 * MiB, this.#totalBytes);
   }
@@ -82,7 +86,7 @@ export class KeptOutput {
 
   /** Keeps the output of a run and returns its handle. */
   keep(result: KeptResult) {
-    const handle = `out_${randomBytes(12).toString("base64url")}`;
+    const handle = `out_${randomBytes(12).toString("base64url")}${this.#idTag}`;
     const run = keptRun(result, this.#runBytes);
     this.#runs.set(handle, run);
     this.#bytes += run.bytes;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { FakeRandom } from "../../../test/fakes/fake-random.ts";
 import { fakeResult } from "../../../test/fakes/fake-result.ts";
+import { isThorough } from "../../../test/support/thorough.ts";
 import { collapseRepeats } from "./collapse-repeats.ts";
 import { estimateTokens } from "./estimate-tokens.ts";
 import { outputText } from "./output-text.ts";
@@ -113,7 +114,7 @@ test("a shaped result fits its budget and begins and ends like the original", ()
   const pieces = ["a", "word ", "\n", "漢字", "👍", "\u001b[31m", "\r", "\0", "\u202e", "x".repeat(300)] as const;
   const longer = [...pieces, "same line\n".repeat(40), numbered(100)] as const;
   const text = () => Array.from({ length: random.below(40) }, () => random.pick(longer)).join("");
-  for (let round = 0; round < 1_500; round++) {
+  for (let round = 0; round < (isThorough ? 1_500 : 300); round++) {
     const error = random.below(2) ? { name: text(), message: text(), traceback: text() } : undefined;
     const displays = [{ type: "display" as const, display: 1, mime: text(), data: new Uint8Array(3) }];
     const facts = { stdout: text(), stderr: text(), value: text(), error, notes: [text(), text()], displays };

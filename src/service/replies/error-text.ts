@@ -28,6 +28,7 @@ const nextSteps: Readonly<Record<CodecellErrorCode, string>> = {
   run_limit: "wait for one of your runs with get_run, or stop it with cancel=true",
   snapshot_damaged: "start a new session and repeat the steps you need",
   checkpoint_unknown: "use a name that was saved in this session",
+  nothing_to_undo: "run code that corrects the variables",
   not_supported: "find another way: this sandbox does not support it",
   run_gone: "run the code again",
   output_gone: "run the code again and write its output to a file",

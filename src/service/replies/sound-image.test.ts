@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { pngChunk, smallPng } from "../../../test/fakes/small-png.ts";
-import { cpuMsOf } from "../../../test/support/cpu-time.ts";
+import { leastCpuMsOf } from "../../../test/support/cpu-time.ts";
 import { pngProblem } from "./sound-image.ts";
 
 const rgba = [8, 6, 0, 0, 0];
@@ -52,5 +52,5 @@ test.each<[string, Uint8Array]>([
 test("a PNG whose pixels take gigabytes is refused without decompressing them", async () => {
   const bomb = smallPng({ width: 8_000, height: 8_000, format: [16, 6, 0, 0, 0] });
   expect(pngProblem(bomb)).toContain("too many pixels (8000x8000)");
-  expect(await cpuMsOf(() => pngProblem(bomb))).toBeLessThan(100);
+  expect(await leastCpuMsOf(() => pngProblem(bomb))).toBeLessThan(100);
 });

@@ -3,7 +3,7 @@ import { SessionModels } from "../../rlm/access/session-models.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { Sessions } from "../tenants/tenant-sessions.ts";
 import type { ModelSource } from "./model-source.ts";
-import { SubAgents } from "./sub-agents.ts";
+import { SubAgents, type TrajectoryPlace } from "./sub-agents.ts";
 
 /** Models for one sandbox: functions for the code of its sessions, and its sub-agents. One budget covers all of them. */
 export class SandboxModels implements AsyncDisposable {
@@ -12,7 +12,7 @@ export class SandboxModels implements AsyncDisposable {
   #opening: Promise<ModelAccess> | undefined;
   #functions: SessionModels | undefined;
 
-  constructor(source: ModelSource, sessions: Sessions, trajectories: string | undefined) {
+  constructor(source: ModelSource, sessions: Sessions, trajectories: TrajectoryPlace | undefined) {
     this.#access = () => {
       // A failure is not kept: the operator can add a key without a restart.
       this.#opening ??= source

@@ -7,7 +7,7 @@ import { resultVariable, type SubAgentState } from "./sub-agents.ts";
 const shownChars = 6_000;
 
 /** The state of a sub-agent, for programs. */
-export function subAgentFacts({ runId, sessionId, turn, turns, calls, usd, result, trajectoryPath }: SubAgentState) {
+export function subAgentFacts({ runId, sessionId, turn, turns, calls, usd, result, trajectory }: SubAgentState) {
   const cost = result?.usage.total;
   return {
     run_id: runId,
@@ -20,7 +20,7 @@ export function subAgentFacts({ runId, sessionId, turn, turns, calls, usd, resul
     turns,
     model_calls: cost?.calls ?? calls,
     usd: cost ? cost.usd : usd,
-    trajectory: trajectoryPath ?? null,
+    trajectory: trajectory ?? null,
   };
 }
 

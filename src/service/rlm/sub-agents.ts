@@ -1,5 +1,6 @@
+import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import type { ModelAccess } from "../../rlm/access/model-access.ts";
 import type { OwnedCell } from "../../rlm/loop/cell.ts";
@@ -31,7 +32,12 @@ export interface SubAgentState {
   /** absent: it is still working */
   readonly result?: RlmResult;
   readonly trajectoryPath?: string;
+  /** what its caller may know: the path, or for a caller who must not see paths of the host, an id */
+  readonly trajectory?: string;
 }
+
+/** Where trajectories are recorded: a directory, or one per session, whose path callers must not see. */
+export type TrajectoryPlace = string | { readonly directoryOf: (session: Session) => string };
 
 /** The variable of the session that holds the outputs of the last sub-agent. */
 export const resultVariable = "_sub_agent_result";
@@ -54,7 +60,7 @@ interface Kept {
 /** Sub-agents of one client. They go on when the call that started them returns, and end with the sandbox. */
 export class SubAgents implements AsyncDisposable {
   readonly #access: () => Promise<ModelAccess>;
-  readonly #trajectories: string | undefined;
+  readonly #trajectories: TrajectoryPlace | undefined;
   readonly #newSession: () => Promise<Session>;
   readonly #kept = new Map<string, Kept>();
 
@@ -63,7 +69,7 @@ export class SubAgents implements AsyncDisposable {
     readonly access: () => Promise<ModelAccess>;
     readonly newSession: () => Promise<Session>;
     /** directory for trajectories; absent: they are not recorded */
-    readonly trajectories?: string | undefined;
+    readonly trajectories?: TrajectoryPlace | undefined;
   }) {
     this.#access = options.access;
     this.#newSession = options.newSession;
@@ -81,7 +87,7 @@ export class SubAgents implements AsyncDisposable {
     const access = await this.#access();
     const cell = await this.#copyOf(session, request);
     try {
-      const trajectoryPath = await this.#newTrajectory();
+      const trajectoryPath = await this.#newTrajectory(session);
       const run = runRlm({
         ...{ signature: request.signature, inputs: request.inputs, cell, root: access.root, sub: access.sub },
         ...{ limits: access.limits(request.limits), budget: access.budget },
@@ -114,7 +120,7 @@ export class SubAgents implements AsyncDisposable {
         void kept.ended.then(done);
       });
     }
-    return stateOf(kept);
+    return stateOf(kept, typeof this.#trajectories === "string");
   }
 
   cancel(runId: string): void {
@@ -161,11 +167,13 @@ export class SubAgents implements AsyncDisposable {
     return copiedCell(session, await this.#newSession(), names);
   }
 
-  async #newTrajectory(): Promise<string | undefined> {
-    if (this.#trajectories === undefined) return undefined;
-    await mkdir(this.#trajectories, { recursive: true, mode: 0o700 });
+  async #newTrajectory(session: Session): Promise<string | undefined> {
+    const place = this.#trajectories;
+    if (place === undefined) return undefined;
+    const directory = typeof place === "string" ? place : place.directoryOf(session);
+    await mkdir(directory, { recursive: true, mode: 0o700 });
     const time = new Date().toISOString().replaceAll(/[:.]/g, "-");
-    return join(this.#trajectories, `${time}-${Math.random().toString(36).slice(2, 8)}.jsonl`);
+    return join(directory, `${time}-${randomBytes(8).toString("hex")}.jsonl`);
   }
 
   #find(runId: string): Kept {
@@ -204,10 +212,11 @@ function count(event: RlmEvent, kept: Kept): void {
   kept.usd += event.usd ?? 0;
 }
 
-function stateOf({ run, session, turn, turns, calls, usd, result, trajectoryPath }: Kept): SubAgentState {
+function stateOf(kept: Kept, showsPath: boolean): SubAgentState {
+  const { run, session, turn, turns, calls, usd, result, trajectoryPath: path } = kept;
   return {
     ...{ runId: run.id, sessionId: session.id, turn, turns, calls, usd },
     ...(result === undefined ? {} : { result }),
-    ...(trajectoryPath === undefined ? {} : { trajectoryPath }),
+    ...(path === undefined ? {} : { trajectoryPath: path, trajectory: showsPath ? path : basename(path, ".jsonl") }),
   };
 }

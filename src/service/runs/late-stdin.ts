@@ -1,4 +1,5 @@
 import { CodecellError } from "../../lib/errors.ts";
+import { AppendedInput } from "./appended-input.ts";
 
 /** Standard input of a run that starts first, and gets its input from a later call. */
 export class LateStdin implements AsyncIterable<Uint8Array> {
@@ -7,6 +8,7 @@ export class LateStdin implements AsyncIterable<Uint8Array> {
   /** whether the run has taken the input to its end */
   isComplete = false;
   #isProvided = false;
+  #appended: AppendedInput | undefined;
   #provide: (source: AsyncIterable<Uint8Array>) => void = () => {};
   readonly #source: Promise<AsyncIterable<Uint8Array>>;
   #finish: () => void = () => {};
@@ -19,6 +21,21 @@ export class LateStdin implements AsyncIterable<Uint8Array> {
     this.#finished = new Promise((resolve) => {
       this.#finish = resolve;
     });
+  }
+
+  /** Bytes that were appended and that the run has not taken. */
+  get waitingBytes(): number {
+    return this.#appended?.waitingBytes ?? 0;
+  }
+
+  /** Adds a piece to the input. The run waits for more until the last one. */
+  append(piece: Uint8Array, isLast: boolean): void {
+    if (!this.#appended) {
+      const appended = new AppendedInput();
+      void this.provide(appended);
+      this.#appended = appended;
+    }
+    this.#appended.add(piece, isLast);
   }
 
   /** Gives the run its input, once. Settles when the run has taken it all, or takes no more. */

@@ -54,6 +54,14 @@ describe("the run registry", () => {
     expect(await runs.wait(runId)).toMatchObject({ status: "cancelled" });
   });
 
+  test("tells what a run executes, of long code the beginning", () => {
+    const { session, runs } = setUp();
+    expect(runs.start(session, "x = 1").program).toEqual({ code: "x = 1", isCodeCut: false, language: "python" });
+    session.last.end();
+    const { program } = runs.start(session, "#".repeat(20_000), { language: "bash" });
+    expect(program).toEqual({ code: "#".repeat(16_384), isCodeCut: true, language: "bash" });
+  });
+
   test("lists the running runs of one session only", async () => {
     const { session, runs } = setUp();
     const ended = runs.start(session, "one");

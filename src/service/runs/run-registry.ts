@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { CodecellError } from "../../lib/errors.ts";
-import type { Run, RunResult } from "../../sessions/runs/run.ts";
+import { defaultLanguage } from "../../policy/languages.ts";
+import type { Language, Run, RunResult } from "../../sessions/runs/run.ts";
 import type { NumberedEvent } from "../../sessions/runs/run-log.ts";
 import type { RunOptions } from "../../sessions/runs/run-options.ts";
 import { outputText } from "../output/output-text.ts";
@@ -11,7 +12,8 @@ import type { LateStdin } from "./late-stdin.ts";
 type RunStatus = RunResult["status"];
 
 /** What the registry needs of a run; a `Run` is one. */
-export type FollowedRun = PromiseLike<RunResult> & Pick<Run, "log" | "interrupt">;
+export type FollowedRun = PromiseLike<RunResult> &
+  Pick<Run, "log" | "interrupt"> & { readonly number?: number | undefined };
 
 /** What the registry needs of a session; a `Session` is one. */
 export interface RunStarter {
@@ -34,6 +36,17 @@ export interface RunHandle {
   readonly elapsedMs: number;
   /** the number of events so far, which is the offset to continue watching from */
   readonly nextOffset: number;
+  /** its number in the session; undefined: unknown */
+  readonly number: number | undefined;
+  /** what it runs; undefined: unknown */
+  readonly program: StartedProgram | undefined;
+}
+
+/** What a run executes. The code of a very long one is cut. */
+export interface StartedProgram {
+  readonly code: string;
+  readonly isCodeCut: boolean;
+  readonly language: Language;
 }
 
 /** What `wait` returns if the timeout passes before the run ends. */
@@ -67,10 +80,19 @@ export interface RunRegistryOptions {
   readonly keepBytes?: number;
   /** Acquires a slot for a run that is about to start, or throws if none is free. */
   readonly acquireSlot?: () => ReleaseSlot;
+  /** end of every id */
+  readonly idTag?: string;
 }
 
 /** Releases the slot of a run, with the status it ended with, or with none if it never started. */
 export type ReleaseSlot = (end?: RunStatus | "failed") => void;
+
+/** What the registry is told about a run that it takes over. */
+export interface FollowOptions {
+  readonly release?: ReleaseSlot;
+  readonly stdin?: LateStdin | undefined;
+  readonly program?: StartedProgram;
+}
 
 interface Entry {
   readonly runId: string;
@@ -80,11 +102,14 @@ interface Entry {
   readonly startedAt: number;
   readonly ended: Promise<RunResult>;
   readonly stdin: LateStdin | undefined;
+  readonly program: StartedProgram | undefined;
   end: { readonly status: RunStatus | "failed"; readonly at: number } | undefined;
 }
 
 const defaultBudget: ShapeBudget = { characters: 4_000 };
 const defaultGraceMs = 2_000;
+/** in characters; the whole code is in the history when the run has ended */
+const mostCode = 16 * 1024;
 
 /** Runs that outlive their caller. Anybody with the unguessable id can wait for, watch, interrupt and cancel a run. */
 export class RunRegistry {
@@ -101,18 +126,22 @@ export class RunRegistry {
   readonly #ended = new Map<string, Entry>();
   #endedBytes = 0;
 
+  readonly #idTag: string;
+
   constructor(options: RunRegistryOptions = {}) {
     this.#clock = options.clock ?? systemClock;
     this.#keepMs = options.keepMs ?? 15 * 60_000;
     this.#keepRuns = options.keepRuns ?? 200;
     this.#keepBytes = options.keepBytes ?? 256 * 1024 * 1024;
     this.acquireSlot = options.acquireSlot ?? (() => () => {});
+    this.#idTag = options.idTag ?? "";
   }
 
   /** Starts a run and returns at once. Throws if the session refuses the run. */
   start(session: RunStarter, code: string, options: RunStartOptions = {}): RunHandle {
     const cancelling = new AbortController();
-    return this.follow(session.id, session.run(code, { ...options, signal: cancelling.signal }), cancelling);
+    const run = session.run(code, { ...options, signal: cancelling.signal });
+    return this.follow(session.id, run, cancelling, { program: programOf(code, options.language) });
   }
 
   /** Takes over a run that was started with the signal of `cancelling`. */
@@ -120,15 +149,13 @@ export class RunRegistry {
     sessionId: string,
     run: FollowedRun,
     cancelling: AbortController,
-    release: ReleaseSlot = () => {},
-    stdin?: LateStdin,
+    { release = () => {}, stdin, program }: FollowOptions = {},
   ): RunHandle {
     this.#removeOld();
     const entry: Entry = {
-      ...{ runId: newRunId(), sessionId, run, cancelling, startedAt: this.#clock.now() },
+      ...{ runId: newRunId(this.#idTag), sessionId, run, cancelling, startedAt: this.#clock.now() },
       ended: Promise.resolve(run),
-      stdin,
-      end: undefined,
+      ...{ stdin, program, end: undefined },
     };
     this.#running.set(entry.runId, entry);
     const ended = (status: RunStatus | "failed") => {
@@ -250,7 +277,7 @@ export class RunRegistry {
   }
 
   #handle(entry: Entry): RunHandle {
-    const { runId, sessionId, cancelling, startedAt, end, run } = entry;
+    const { runId, sessionId, cancelling, startedAt, end, run, program } = entry;
     return {
       runId,
       sessionId,
@@ -258,6 +285,8 @@ export class RunRegistry {
       isCancelled: cancelling.signal.aborted,
       elapsedMs: (end?.at ?? this.#clock.now()) - startedAt,
       nextOffset: run.log.length,
+      number: run.number,
+      program,
     };
   }
 
@@ -290,10 +319,16 @@ export class RunRegistry {
   }
 }
 
+/** Pure: what is kept of a program for who looks at its run. */
+export function programOf(code: string, language: Language = defaultLanguage): StartedProgram {
+  const isCodeCut = code.length > mostCode;
+  return { code: isCodeCut ? code.slice(0, mostCode) : code, isCodeCut, language };
+}
+
 /** An unguessable id. `randomUUID` buffers random bytes, so it is faster than `randomBytes`. */
-function newRunId(): string {
+function newRunId(tag: string): string {
   const random = Buffer.from(randomUUID().replaceAll("-", ""), "hex");
-  return `run_${random.subarray(0, 12).toString("base64url")}`;
+  return `run_${random.subarray(0, 12).toString("base64url")}${tag}`;
 }
 
 function aborted(signal: AbortSignal | undefined): CodecellError {

@@ -2,7 +2,7 @@ import { CodecellError } from "../../lib/errors.ts";
 import type { RunOptions } from "../../sessions/runs/run-options.ts";
 import type { Session } from "../../sessions/session.ts";
 import { LateStdin } from "./late-stdin.ts";
-import type { RunHandle, RunRegistry } from "./run-registry.ts";
+import { programOf, type RunHandle, type RunRegistry } from "./run-registry.ts";
 
 export interface StartRunOptions extends Pick<RunOptions, "language" | "timeout" | "args" | "file" | "stdin"> {
   /** how long to wait for another run in this session: models call tools in parallel */
@@ -28,7 +28,8 @@ export async function startRun(
         const run = session.run(code, { ...options, signal: cancelling.signal });
         await run.accepted();
         const stdin = options.stdin instanceof LateStdin ? options.stdin : undefined;
-        return runs.follow(session.id, run, cancelling, release, stdin);
+        const program = programOf(code, options.language);
+        return runs.follow(session.id, run, cancelling, { release, stdin, program });
       } catch (error) {
         release();
         // a caller that does not use the registry started a run in between

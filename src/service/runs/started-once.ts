@@ -40,11 +40,7 @@ export class StartedOnce {
       this.#removeOld();
       const known = this.#starts.get(key);
       if (known === undefined) return this.#start(key, digest, start);
-      if (known.request !== digest) {
-        throw new CodecellError("usage", "this Idempotency-Key was used with another request", {
-          hint: "use a new random key for each run",
-        });
-      }
+      if (known.request !== digest) throw otherRequest();
       try {
         return await known.runId;
       } catch (error) {
@@ -72,4 +68,11 @@ export class StartedOnce {
       this.#starts.delete(key);
     }
   }
+}
+
+/** @internal A key that comes with another session, code or option than before. */
+export function otherRequest(): CodecellError {
+  return new CodecellError("usage", "this Idempotency-Key was used with another request", {
+    hint: "use a new random key for each run",
+  });
 }

@@ -46,7 +46,9 @@ export class TenantSessions implements Sessions {
 
   async session(id: string = newSessionId(), options: { waitMs?: number } = {}): Promise<Session> {
     const key = this.#key(id);
-    return this.#withoutPrefix(() => this.#withinQuota(key, () => this.#manager.session(key, options)));
+    return this.#withoutPrefix(() =>
+      this.#withinQuota(key, () => this.#manager.session(key, { ...options, quota: this.#quota })),
+    );
   }
 
   async get(id: string): Promise<Session> {
@@ -68,7 +70,7 @@ export class TenantSessions implements Sessions {
     const forkKey = this.#key(newId);
     return this.#withoutPrefix(async () => {
       await this.#manager.info(key); // an unknown parent is reported before a full quota
-      return this.#withinQuota(forkKey, () => this.#manager.fork(key, forkKey));
+      return this.#withinQuota(forkKey, () => this.#manager.forkWithin(this.#quota, key, forkKey));
     });
   }
 

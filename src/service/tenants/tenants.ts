@@ -1,7 +1,7 @@
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
 import { sessionKey } from "../../sessions/session-id.ts";
 import { Tenant, type TenantParts } from "./tenant.ts";
-import { isExpired, type TokenRecord } from "./token-store.ts";
+import { isExpired, type TokenRecord } from "./token-record.ts";
 
 export type TenantDefaults = Omit<TenantParts, "namespace" | "quota"> & {
   /** limit of sessions per tenant, even if its token allows more */
@@ -22,6 +22,16 @@ export class Tenants implements AsyncDisposable {
 
   get size(): number {
     return this.#tenants.size;
+  }
+
+  /** Those that have sent a request. */
+  get all(): readonly Tenant[] {
+    return [...this.#tenants.values()];
+  }
+
+  /** The tenant with this namespace, if it has sent a request. */
+  find(namespace: string): Tenant | undefined {
+    return this.#tenants.get(namespace);
   }
 
   of({ namespace, sessions: quota }: TokenRecord): Tenant {

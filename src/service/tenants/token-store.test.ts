@@ -2,7 +2,8 @@ import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { newTokenText, TokenStore } from "./token-store.ts";
+import { newTokenText } from "./new-token.ts";
+import { TokenStore } from "./token-store.ts";
 
 let directory: string;
 let path: string;

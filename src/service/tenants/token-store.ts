@@ -1,4 +1,3 @@
-import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { type Stats, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -8,52 +7,24 @@ import { writeFileAtomically } from "../../lib/files/atomic-file.ts";
 import { diskFailure } from "../../lib/files/disk-failure.ts";
 import { takeLock } from "../../lib/files/liveness-lock.ts";
 import { makeDirectories } from "../../lib/files/make-directories.ts";
-import { isNamespace, newNamespace } from "../../sessions/session-id.ts";
-import { type Scope, scopes } from "./scope.ts";
+import { type MadeToken, madeToken, type NewToken, newSecret } from "./new-token.ts";
+import { TokenFinder } from "./token-finder.ts";
+import { digestOf, maxSessions, maxTokens, type TokenRecord, tokenSchema } from "./token-record.ts";
+import { type TokenStorage, tokenExists, tokenUnknown } from "./token-storage.ts";
 
-/** Limit of sessions per token. For a single token this is no limit: the policy's `session.limit` applies. */
-const maxSessions = 10_000;
-
-const tokenRecord = z.strictObject({
-  name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, "use letters, digits, dots, dashes and underscores"),
-  /** of the token, which itself is never stored */
-  sha256: z.string().regex(/^[0-9a-f]{64}$/),
-  scopes: z.array(z.enum(scopes)).min(1),
-  /** limit of its sessions, saved ones included */
-  sessions: z.int().min(1).max(maxSessions),
-  namespace: z.string().refine(isNamespace, "not a namespace"),
-  createdMs: z.int(),
-  expiresMs: z.int().optional(),
-});
-/** A token as the store keeps it: its digest, never its text. */
-export type TokenRecord = Readonly<z.output<typeof tokenRecord>>;
-
-const fileSchema = z.strictObject({ version: z.literal(1), tokens: z.array(tokenRecord).max(10_000) });
+const fileSchema = z.strictObject({ version: z.literal(1), tokens: z.array(tokenSchema).max(maxTokens) });
 const maxFileBytes = 8 * 1024 * 1024;
 
 /** The namespace of the single token from the environment. */
 const singleNamespace = "ns-000000000000";
 
-/** Options of a new token. */
-export interface NewToken {
-  readonly name: string;
-  readonly scopes: readonly Scope[];
-  readonly sessions: number;
-  readonly expiresMs?: number | undefined;
-}
-
-interface TokenDigests {
-  readonly of: readonly TokenRecord[];
-  readonly all: readonly { readonly record: TokenRecord; readonly sha256: Uint8Array }[];
-}
-
 /** The tokens of a service: from a file that other processes may change at any time, or a single token. */
-export class TokenStore {
+export class TokenStore implements TokenStorage {
   readonly #path: string | undefined;
   readonly #fixed: readonly TokenRecord[];
   #records: readonly TokenRecord[] = [];
   #version = "";
-  #digests: TokenDigests | undefined;
+  readonly #finder = new TokenFinder();
 
   private constructor(path: string | undefined, fixed: readonly TokenRecord[]) {
     this.#path = path;
@@ -74,7 +45,7 @@ export class TokenStore {
         hint: "create one with `openssl rand -hex 32`",
       });
     }
-    const record = { name: "single", sha256: digest(token).toString("hex"), scopes: ["admin" as const], sessions };
+    const record = { name: "single", sha256: digestOf(token).toString("hex"), scopes: ["admin" as const], sessions };
     return new TokenStore(undefined, [{ ...record, namespace: singleNamespace, createdMs: 0 }]);
   }
 
@@ -125,50 +96,21 @@ export class TokenStore {
     }
   }
 
-  /** The record of the token in a header. Compares every record in constant time, so that timing reveals nothing. */
   async find(header: string | undefined, nowMs: number): Promise<TokenRecord | undefined> {
-    const given = digest(/^Bearer +(\S+)$/i.exec(header ?? "")?.[1] ?? "");
-    let found: TokenRecord | undefined;
-    for (const { record, sha256 } of this.#digestsOf(await this.all())) {
-      if (timingSafeEqual(sha256, given)) found = record;
-    }
-    return found && !isExpired(found, nowMs) ? found : undefined;
+    return this.#finder.find(await this.all(), header, nowMs);
   }
 
-  /** The digests as bytes, computed once per version of the file. */
-  #digestsOf(records: readonly TokenRecord[]): TokenDigests["all"] {
-    if (this.#digests?.of !== records) {
-      this.#digests = {
-        of: records,
-        all: records.map((one) => ({ record: one, sha256: Buffer.from(one.sha256, "hex") })),
-      };
-    }
-    return this.#digests.all;
-  }
-
-  /** Adds a token and returns its text, which cannot be shown again. */
-  async create({ name, expiresMs, ...rest }: NewToken, nowMs: number): Promise<{ token: string; record: TokenRecord }> {
-    const token = newTokenText();
-    const record = tokenRecord.safeParse({
-      ...{ name, ...rest, sha256: digest(token).toString("hex"), namespace: newNamespace(), createdMs: nowMs },
-      ...(expiresMs === undefined ? {} : { expiresMs }),
-    });
-    if (!record.success) throw new CodecellError("usage", wrongToken(name, record.error));
+  async create(token: NewToken, nowMs: number): Promise<MadeToken> {
+    const made = madeToken(token, nowMs);
     await this.#change((records) => {
-      if (records.some((one) => one.name === name)) {
-        throw new CodecellError("usage", `token ${name} already exists`, {
-          hint: `use another name, or run \`codecell token rotate ${name}\` to get a new secret`,
-        });
-      }
-      return [...records, record.data];
+      if (records.some(({ name }) => name === token.name)) throw tokenExists(token.name);
+      return [...records, made.record];
     });
-    return { token, record: record.data };
+    return made;
   }
 
-  /** Creates a new secret for the same tenant. Its sessions stay, and the old secret stops working at once. */
-  async rotate(name: string): Promise<{ token: string; record: TokenRecord }> {
-    const token = newTokenText();
-    const sha256 = digest(token).toString("hex");
+  async rotate(name: string): Promise<MadeToken> {
+    const { token, sha256 } = newSecret();
     const records = await this.#change((before) => {
       requireToken(before, name);
       return before.map((one) => (one.name === name ? { ...one, sha256 } : one));
@@ -195,21 +137,10 @@ export class TokenStore {
   }
 }
 
-export function isExpired({ expiresMs = Number.POSITIVE_INFINITY }: TokenRecord, nowMs: number): boolean {
-  return expiresMs <= nowMs;
-}
-
-/** A new token that cannot be guessed. */
-export function newTokenText(): string {
-  return `cc_${randomBytes(32).toString("base64url")}`;
-}
-
 function requireToken(records: readonly TokenRecord[], name: string): TokenRecord {
   const record = records.find((one) => one.name === name);
   if (record) return record;
-  throw new CodecellError("usage", `there is no token named ${JSON.stringify(name.slice(0, 80))}`, {
-    hint: "`codecell token ls` lists the tokens",
-  });
+  throw tokenUnknown(name);
 }
 
 function parse(text: string, path: string): readonly TokenRecord[] {
@@ -223,10 +154,6 @@ function parse(text: string, path: string): readonly TokenRecord[] {
   }
 }
 
-function digest(text: string): Buffer {
-  return hash("sha256", text, "buffer");
-}
-
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });
@@ -238,9 +165,4 @@ function statOf(path: string): Stats | undefined {
 /** Changes with every version of the file. It includes the mode, because a file that others can read is refused. */
 function versionOf({ ino, size, mtimeMs, ctimeMs, mode }: Stats): string {
   return `${ino}:${size}:${mtimeMs}:${ctimeMs}:${mode}`;
-}
-
-function wrongToken(name: string, { issues: [issue] }: z.ZodError): string {
-  const message = issue?.message ?? "it is invalid";
-  return issue?.path[0] === "name" ? `${JSON.stringify(name.slice(0, 80))} is not a valid name: ${message}` : message;
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { fakeResult } from "../../../test/fakes/fake-result.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import type { SessionInfo } from "../../sessions/session-info.ts";
-import type { SessionRecord } from "../../sessions/storage/store.ts";
+import type { SessionRecord } from "../../sessions/storage/session-record.ts";
 import { shapeResult, shapeStreams } from "../output/shape-output.ts";
 import { artifactSchema, encodeArtifact } from "./artifact.ts";
 import { checkpointSchema, encodeCheckpoint } from "./checkpoint.ts";
@@ -97,10 +97,14 @@ describe("an encoded run", () => {
   });
 
   test("can be shortened to a summary for lists", () => {
-    const handle = { runId: "run_1", sessionId: "s", isCancelled: false, elapsedMs: 1.6, nextOffset: 0 };
-    const summary = encodeRunSummary({ ...handle, status: "failed" });
+    const handle = { runId: "run_1", sessionId: "s", isCancelled: false, elapsedMs: 1.6, nextOffset: 0, number: 4 };
+    const program = { code: "x = 1", isCodeCut: false, language: "python" } as const;
+    const summary = encodeRunSummary({ ...handle, status: "failed", program });
     expect(runSummarySchema.parse(summary)).toEqual(summary);
     expect(summary).toMatchObject({ run_id: "run_1", status: "failed", cancelled: false, duration_ms: 2 });
+    expect(summary).toMatchObject({ number: 4, code: "x = 1", code_cut: false, language: "python" });
+    const unknown = encodeRunSummary({ ...handle, status: "failed", number: undefined, program: undefined });
+    expect(unknown).toMatchObject({ number: null, code: null, code_cut: false, language: null });
   });
 });
 
@@ -178,7 +182,7 @@ test("encoded run events have their type and offset", () => {
 describe("an encoded session", () => {
   const info: SessionInfo = {
     ...{ id: "work", state: "live", isBusy: true, createdMs: 0, usedMs: 60_000, runs: 3, runner: "process" },
-    ...{ isPersistent: true, checkpoints: [checkpoint], snapshot, sharers: 2 },
+    ...{ isPersistent: true, checkpoints: [checkpoint], snapshot, sharers: 2, policyHash: "ab" },
   };
 
   test("of this process has all fields", () => {
@@ -187,7 +191,7 @@ describe("an encoded session", () => {
     expect(session).toMatchObject({
       ...{ session_id: "work", busy: true, created_at: "1970-01-01T00:00:00.000Z", shared_cell: 2 },
       checkpoints: [{ name: "clean", after_run: 2, created_at: "1970-01-01T00:00:05.000Z" }],
-      ...{ saved_variables: 2, skipped_variables: 1, snapshot_size: 2048 },
+      ...{ saved_variables: 2, skipped_variables: 1, snapshot_size: 2048, policy_hash: "ab" },
     });
   });
 

@@ -1,10 +1,15 @@
 import { z } from "zod";
 import { artifactSchema } from "./artifact.ts";
 import { checkpointSchema } from "./checkpoint.ts";
+import { completionsSchema } from "./completions.ts";
 import { egressSchema } from "./egress.ts";
 import { errorSchema } from "./error.ts";
 import { fileListSchema, fileSchema } from "./file.ts";
 import { historyEntrySchema } from "./history.ts";
+import { lineageSchema } from "./lineage.ts";
+import { meSchema } from "./me.ts";
+import { modelCallSchema } from "./model-call.ts";
+import { networkEntrySchema } from "./network.ts";
 import { notebookRunSchema } from "./notebook-run.ts";
 import { receiptSchema } from "./receipt.ts";
 import { receiptSummarySchema } from "./receipt-summary.ts";
@@ -12,8 +17,11 @@ import { runSchema } from "./run.ts";
 import { runEventSchema } from "./run-event.ts";
 import { runSummarySchema } from "./run-summary.ts";
 import { sessionDetailSchema, sessionSchema } from "./session.ts";
+import { sessionUsageSchema, usageSampleSchema } from "./session-usage.ts";
 import { restoreSchema, snapshotSchema } from "./snapshot.ts";
+import { statisticsSampleSchema } from "./statistics.ts";
 import { toolRunSchema } from "./tool-run.ts";
+import { undoSchema } from "./undo.ts";
 import { usageSchema } from "./usage.ts";
 import { variableSchema } from "./variable.ts";
 
@@ -25,6 +33,9 @@ export const wireSchemas = {
   tool_run: toolRunSchema,
   usage: usageSchema,
   egress: egressSchema,
+  network_entry: networkEntrySchema,
+  model_call: modelCallSchema,
+  statistics_sample: statisticsSampleSchema,
   receipt: receiptSchema,
   receipt_summary: receiptSummarySchema,
   session: sessionSchema,
@@ -37,6 +48,12 @@ export const wireSchemas = {
   artifact: artifactSchema,
   file: fileSchema,
   file_list: fileListSchema,
+  session_usage: sessionUsageSchema,
+  usage_sample: usageSampleSchema,
+  lineage: lineageSchema,
+  undo: undoSchema,
+  me: meSchema,
+  completions: completionsSchema,
   variable: variableSchema,
   error: errorSchema,
 } as const satisfies Record<string, z.ZodType>;

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import type { SnapshotInfo } from "../../sessions/storage/session-record.ts";
 import type { RestoreReport } from "../../sessions/storage/session-saves.ts";
-import type { SnapshotInfo } from "../../sessions/storage/store.ts";
 import { encodeError, errorFieldsSchema } from "./error.ts";
 import { encodeTime, timestamp } from "./timestamp.ts";
 
@@ -15,6 +15,15 @@ export const snapshotSchema = z.strictObject({
   runner: z.string(),
   variables: z.array(z.string()).describe("names of the saved variables"),
   skipped: z.array(missingSchema).describe("variables that cannot be saved, and why"),
+  files: z
+    .strictObject({
+      count: z.int(),
+      size: z.int().describe("bytes of all files together"),
+      skipped: z.array(missingSchema).describe("files that were not saved, and why; the first 20"),
+      skipped_count: z.int().describe("how many there are"),
+    })
+    .nullable()
+    .describe("the saved files; null: they are in a directory of the host"),
 });
 export type WireSnapshot = z.output<typeof snapshotSchema>;
 
@@ -30,10 +39,16 @@ export const restoreSchema = z.strictObject({
 export type WireRestore = z.output<typeof restoreSchema>;
 
 export function encodeSnapshot(sessionId: string, snapshot: SnapshotInfo): WireSnapshot {
-  const { run, savedMs, bytes, python, runner, saved, skipped } = snapshot;
+  const { run, savedMs, bytes, python, runner, saved, skipped, files } = snapshot;
   return {
     ...{ session_id: sessionId, after_run: run, saved_at: encodeTime(savedMs), size: bytes, python, runner },
     ...{ variables: [...saved], skipped: skipped.map(encodeMissing) },
+    files: files
+      ? {
+          ...{ count: files.count, size: files.bytes },
+          ...{ skipped: files.skipped.map(encodeMissing), skipped_count: files.skippedCount },
+        }
+      : null,
   };
 }
 

@@ -315,6 +315,15 @@ export class RemoteSession implements CodeSession, AsyncDisposable {
     return decodeCheckpoint(await this.#transport.json({ method: "POST", path }));
   }
 
+  /**
+   * Restores the variables from before the last run, as often as `session.undo` of the policy allows. Files do not change. `run`
+   * is the run that was undone, `left` how many more can be.
+   */
+  async undo(): Promise<{ readonly run: number; readonly left: number }> {
+    const undone = new Fields(await this.#transport.json({ method: "POST", path: `${this.#path}/undo` }), "the undo");
+    return { run: undone.count("run"), left: undone.count("left") };
+  }
+
   /** The checkpoints that `rollback` can go back to. */
   async checkpoints(): Promise<readonly Checkpoint[]> {
     return new Fields(await this.#get("/checkpoints"), "the checkpoints").list("checkpoints", decodeCheckpoint);

@@ -5,7 +5,7 @@ import type { WireSession } from "../../service/wire/session.ts";
 import type { Checkpoint } from "../../sessions/interpreter/checkpoint.ts";
 import type { SessionInfo } from "../../sessions/session-info.ts";
 import type { HistoryEntry } from "../../sessions/storage/session-history.ts";
-import type { SnapshotInfo } from "../../sessions/storage/store.ts";
+import type { SnapshotInfo } from "../../sessions/storage/session-record.ts";
 import { failureIn, serviceError } from "../http/service-error.ts";
 import { Fields } from "./fields.ts";
 
@@ -16,7 +16,10 @@ export interface RemoteSessionInfo extends Omit<SessionInfo, "snapshot"> {
 }
 
 /** The last save of a session's variables. */
-export type RemoteSnapshot = Omit<SnapshotInfo, "sha256">;
+export interface RemoteSnapshot extends Omit<SnapshotInfo, "sha256" | "files"> {
+  /** its saved files; undefined: they are in a directory of the service's host */
+  readonly files: Omit<NonNullable<SnapshotInfo["files"]>, "sha256"> | undefined;
+}
 
 /** What was restored of a saved session. */
 export interface RemoteRestore {
@@ -64,6 +67,7 @@ export function decodeSessionInfo(value: unknown): RemoteSessionInfo {
         ? undefined
         : { saved, skipped: session.count("skipped_variables"), bytes: session.count("snapshot_size") },
     sharers: session.count("shared_cell"),
+    policyHash: session.optional("policy_hash", session.text),
   };
 }
 
@@ -103,6 +107,17 @@ export function decodeSnapshot(value: unknown): RemoteSnapshot {
     ...{ run: snapshot.count("after_run"), savedMs: snapshot.time("saved_at"), bytes: snapshot.count("size") },
     ...{ python: snapshot.text("python"), runner: snapshot.text("runner"), saved: snapshot.texts("variables") },
     skipped: snapshot.list("skipped", decodeMissing),
+    files: decodeSavedFiles(snapshot.any("files")),
+  };
+}
+
+/** A service of an earlier version does not send it. */
+function decodeSavedFiles(value: unknown): RemoteSnapshot["files"] {
+  if (value === null || value === undefined) return undefined;
+  const files = new Fields(value, "the saved files");
+  return {
+    ...{ count: files.count("count"), bytes: files.count("size") },
+    ...{ skipped: files.list("skipped", decodeMissing), skippedCount: files.count("skipped_count") },
   };
 }
 

@@ -124,6 +124,36 @@ describe("the audit over HTTP", () => {
     await writeFile(file, (await readFile(file, "utf8")).replace('"run":1', '"run":7'));
     const { json } = await operator.call("GET", "/v1/audit/verify");
     expect(json).toMatchObject({ sound: false, problems: [{ chain, message: expect.stringContaining("changed") }] });
+    // a tenant learns that its events are affected, and nothing of a chain that others write to
+    const own = await alice.call("GET", "/v1/audit/verify?session=work");
+    expect(own.json).toEqual({
+      ...{ sound: false, chains: [] },
+      problems: [{ chain: "shared", file: null, line: null, message: expect.stringContaining("ask the operator") }],
+    });
+  });
+
+  test("a tenant verifies the chains of its own sessions, and not those of others", async () => {
+    await using separate = await TestService.open({
+      runners: [new FakeRunner({ program: async () => ({}) })],
+      ...{ audit: true, hasTenantChains: true },
+    });
+    const [carol, dave] = [
+      await separate.client("carol", { scopes: ["run", "audit"] }),
+      await separate.client("dave", { scopes: ["run", "audit"] }),
+    ];
+    await work(carol, "work", 1);
+    await work(dave, "work", 1);
+    const audit = join(separate.stateDir, "audit");
+    const key = separate.manager.aliveIds()[0] ?? "";
+    const chain = (await readdir(audit)).find((name) => name.endsWith(key.slice(0, key.indexOf(".")))) ?? "";
+    const file = join(audit, chain, "00000001.jsonl");
+    await writeFile(file, (await readFile(file, "utf8")).replace('"run":1', '"run":7'));
+    const verify = async (client: TestClient) => (await client.call("GET", "/v1/audit/verify?session=work")).json;
+    expect(await verify(carol)).toMatchObject({ sound: false, chains: [{ chain }], problems: [{ chain }] });
+    const others = await verify(dave);
+    expect(others).toMatchObject({ sound: true, problems: [] });
+    expect(others.chains.map((one: { chain: string }) => one.chain)).not.toContain(chain);
+    expect(others.chains).toHaveLength(1);
   });
 });
 

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { z } from "zod";
 import { CodecellError } from "../../lib/errors.ts";
 import type { Tenant } from "../../service/tenants/tenant.ts";
+import type { TokenRecord } from "../../service/tenants/token-record.ts";
 import type { AdmittedCaller } from "./gate.ts";
 import { bodyOf, readJson } from "./read-json.ts";
 import type { Call, Route } from "./route.ts";
@@ -35,6 +36,7 @@ export async function callOf(route: Route, parts: CallParts): Promise<AnyCall> {
   const query = search === "" ? {} : Object.fromEntries(new URLSearchParams(search));
   return {
     ...{ request, bytes, service, tenant: caller?.tenant as Tenant, scopes: caller?.token.scopes ?? [] },
+    token: caller?.token as TokenRecord,
     memory: caller?.memory,
     get signal() {
       return gone();

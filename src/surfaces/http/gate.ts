@@ -3,12 +3,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
+import { sharedAbort } from "../../lib/shared-abort.ts";
 import { BodyMemory, type MemoryLease } from "../../service/body-memory.ts";
 import { isWithheld } from "../../service/guest-error.ts";
 import type { LazySandbox } from "../../service/lazy-sandbox.ts";
 import type { OpenRequests } from "../../service/tenants/open-requests.ts";
 import { allows, type Scope } from "../../service/tenants/scope.ts";
-import type { TokenRecord, TokenStore } from "../../service/tenants/token-store.ts";
+import type { TokenRecord } from "../../service/tenants/token-record.ts";
+import type { TokenStorage } from "../../service/tenants/token-storage.ts";
 import { errorReply, HttpError } from "./answers/error-status.ts";
 import { sendRefusal } from "./answers/send-json.ts";
 import { nameCheck } from "./known-names.ts";
@@ -19,6 +21,8 @@ import { Metrics } from "./metrics.ts";
 export interface TokenHolder {
   readonly requests: OpenRequests;
   readonly lazySandbox: LazySandbox;
+  /** A limit refused a request of it. */
+  refused?(): void;
   /** Disposes `resource` before the sandbox. */
   own(resource: AsyncDisposable): void;
 }
@@ -50,13 +54,32 @@ export interface Mount {
   /** Opens the handler of one token, at its first request. */
   open(
     sandbox: LazySandbox,
-    options: { readonly maxBodyBytes: number; readonly bodyWaitMs: number; readonly bodyMemory: BodyMemory },
+    options: {
+      readonly maxBodyBytes: number;
+      readonly bodyWaitMs: number;
+      readonly bodyMemory: BodyMemory;
+      /** end of the ids of connections; absent: the service is alone */
+      readonly idTag?: string;
+    },
   ): MountedHandler;
 }
 
 /** Handles the requests of one token on a mounted path. */
 export interface MountedHandler extends AsyncDisposable {
-  handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  /** `peers` is absent if the service is alone. */
+  handle(request: IncomingMessage, response: ServerResponse, peers?: MountPeers): Promise<void>;
+}
+
+/** The other gateways, for one request on a mounted path: only its body says which session it is about. */
+export interface MountPeers {
+  /** whether a peer passed the request on */
+  readonly isForwarded: boolean;
+  /** Passes the request on to a gateway. False: it is this one, or it is gone. */
+  toGateway(id: string, body?: Uint8Array): Promise<boolean>;
+  /** Passes the request on to the gateway that has a session; undefined: the default one. False: this one answers. */
+  toSession(id: string | undefined, body: Uint8Array): Promise<boolean>;
+  /** Answers as long as this gateway holds its lease. */
+  whileHeld(answer: () => Promise<void>): Promise<void>;
 }
 
 /** A request that has not been handled yet. */
@@ -72,7 +95,7 @@ export interface Incoming {
 }
 
 export interface GateOptions<Holder extends TokenHolder> {
-  readonly tokens: TokenStore;
+  readonly tokens: TokenStorage;
   readonly holders: TokenHolders<Holder>;
   /** Handles every path except the mount's. Exceptions are sent as errors. */
   readonly dispatch: (incoming: Incoming) => Promise<void>;
@@ -80,6 +103,10 @@ export interface GateOptions<Holder extends TokenHolder> {
   readonly limits?: Partial<HttpLimits> | undefined;
   /** host names that clients may use, in addition to localhost */
   readonly hostNames?: readonly string[] | undefined;
+  /** Whether another gateway passed this request on, and has checked its names. Throws if the request only says so. */
+  readonly isFromPeer?: ((request: IncomingMessage) => boolean) | undefined;
+  /** the other gateways, for the mount; absent: the service is alone */
+  readonly peers?: { readonly idTag: string; of(holder: Holder, incoming: Incoming): MountPeers } | undefined;
   readonly logger?: Logger | undefined;
   readonly now: () => number;
 }
@@ -104,9 +131,9 @@ export class Gate<Holder extends TokenHolder> implements Disposable {
   readonly #allBodies: BodyMemory;
   readonly #bodies = new WeakMap<Holder, BodyMemory>();
   readonly #allResponses = new BodyMemory(responseBytes);
-  readonly #responses = new WeakMap<Holder, BodyMemory>();
+  readonly #responses = new WeakMap<object, BodyMemory>();
   readonly #answering = new Map<Promise<void>, "mount" | "route">();
-  readonly #draining = new AbortController();
+  readonly #draining = sharedAbort();
   readonly #sweeping: NodeJS.Timeout;
   #admissions = 0;
 
@@ -156,11 +183,12 @@ export class Gate<Holder extends TokenHolder> implements Disposable {
       });
     }
     if (tenant.requests.size >= this.limits.requestsPerToken) {
+      tenant.refused?.();
       throw this.#busy("this token", this.limits.requestsPerToken, 429);
     }
     using _open = tenant.requests.enter(token.sha256, () => request.socket.destroy());
     using bodies = this.#bodiesOf(tenant).lease();
-    using memory = this.#responsesOf(tenant).lease();
+    using memory = this.responsesOf(tenant).lease();
     await this.admitted(() => work({ ...caller, bodies, memory }));
   }
 
@@ -227,7 +255,7 @@ export class Gate<Holder extends TokenHolder> implements Disposable {
     };
     try {
       const [pathname = "", search = ""] = splitTarget(request.url ?? "");
-      this.#checkNames(request);
+      if (!this.#options.isFromPeer?.(request)) this.#checkNames(request);
       if (this.draining.aborted) throw new HttpError("draining", "the service is shutting down", { headers: closing });
       await this.#dispatch({ request, response, pathname, search, gone, found });
     } catch (error) {
@@ -241,11 +269,17 @@ export class Gate<Holder extends TokenHolder> implements Disposable {
   }
 
   async #dispatch(incoming: Incoming): Promise<void> {
-    const { mount, dispatch } = this.#options;
+    const { mount, dispatch, peers } = this.#options;
     if (mount === undefined || incoming.pathname !== mount.path) return dispatch(incoming);
     const { request, response, found } = incoming;
     found(mount.path);
-    await this.asCaller(request, "run", ({ tenant }) => this.#handlerOf(tenant, mount).handle(request, response));
+    await this.asCaller(request, "run", async ({ tenant }) => {
+      const handler = this.#handlerOf(tenant, mount);
+      const others = peers?.of(tenant, incoming);
+      await (others
+        ? others.whileHeld(() => handler.handle(request, response, others))
+        : handler.handle(request, response));
+    });
   }
 
   #bodiesOf(tenant: Holder): BodyMemory {
@@ -256,11 +290,12 @@ export class Gate<Holder extends TokenHolder> implements Disposable {
     return bodies;
   }
 
-  #responsesOf(tenant: Holder): BodyMemory {
-    const known = this.#responses.get(tenant);
+  /** Memory of large responses, of which each token has a part, and so do the links of each. */
+  responsesOf(readers: object): BodyMemory {
+    const known = this.#responses.get(readers);
     if (known) return known;
     const responses = new BodyMemory(responseBytesPerToken, this.#allResponses);
-    this.#responses.set(tenant, responses);
+    this.#responses.set(readers, responses);
     return responses;
   }
 
@@ -271,6 +306,7 @@ export class Gate<Holder extends TokenHolder> implements Disposable {
       maxBodyBytes: this.limits.jsonBytes,
       bodyWaitMs: this.limits.bodyWaitMs,
       bodyMemory: this.#bodiesOf(tenant),
+      ...(this.#options.peers ? { idTag: this.#options.peers.idTag } : {}),
     });
     tenant.own(handler);
     this.#mounted.set(tenant, handler);

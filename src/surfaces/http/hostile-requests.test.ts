@@ -338,6 +338,18 @@ describe("a hostile client", () => {
     expect((await client.call("GET", "/v1/sessions")).status).toBe(200);
   });
 
+  test("that uses up all requests of the service does not make an orchestrator restart it", async () => {
+    const service = await open({ limits: { requests: 2 } });
+    const [client, other] = [await service.client("a"), await service.client("b")];
+    for (let at = 0; at < 2; at++) {
+      const { body } = await client.fetch("/v1/events");
+      onTestFinished(async () => void (await body?.cancel().catch(() => {})));
+    }
+    expect((await other.call("GET", "/v1/sessions")).status).toBe(503);
+    for (const path of ["/v1/health", "/readyz"])
+      expect((await service.anonymous().call("GET", path)).status).toBe(200);
+  });
+
   test("cannot open more connections than the limit", async () => {
     const service = await open({ limits: { connections: 3 } });
     const client = await service.client("a");

@@ -8,6 +8,16 @@ export interface Gauges {
   readonly sessions: number;
   readonly tenants: number;
   readonly pool: PoolStatistics;
+  /** absent: the service is alone */
+  readonly gateway?: GatewayGauges | undefined;
+}
+
+/** Values of one of several gateways. */
+export interface GatewayGauges {
+  readonly isLeaseHeld: boolean;
+  readonly peers: number;
+  /** since the start: passed on to peers, got from peers, and passed on without an answer */
+  readonly forwarded: { readonly sent: number; readonly received: number; readonly failed: number };
 }
 
 const boundsSeconds = [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60];
@@ -32,7 +42,12 @@ export class Metrics {
   }
 
   runEnded(status: string): void {
-    add(this.#runs, `status="${status}"`);
+    add(this.#runs, status);
+  }
+
+  /** Since the start. */
+  get totals(): { readonly requests: number; readonly refused: number; readonly runs: ReadonlyMap<string, number> } {
+    return { requests: this.#count, refused: this.#refused, runs: new Map(this.#runs) };
   }
 
   /** A request that a limit refused. */
@@ -42,13 +57,13 @@ export class Metrics {
 
   text(gauges: Gauges): string {
     const { rss } = process.memoryUsage();
-    const families: [name: string, type: string, help: string, samples: string[]][] = [
+    const families: Family[] = [
       ["codecell_http_requests_total", "counter", "Requests answered.", labelled(this.#requests)],
       ["codecell_http_refused_total", "counter", "Requests refused by a limit.", [` ${this.#refused}`]],
       ["codecell_http_requests_in_flight", "gauge", "Requests being answered.", [` ${gauges.requests}`]],
       ["codecell_http_body_bytes", "gauge", "Memory of large bodies in transfer.", [` ${gauges.bodyBytes}`]],
       ["codecell_http_request_seconds", "histogram", "Time from a request to its end.", this.#histogram()],
-      ["codecell_runs_total", "counter", "Runs by how they ended.", labelled(this.#runs)],
+      ["codecell_runs_total", "counter", "Runs by how they ended.", labelled(withLabel("status", this.#runs))],
       ["codecell_runs_running", "gauge", "Runs that are running.", [` ${gauges.runs}`]],
       ["codecell_sessions_live", "gauge", "Sessions with a cell, or starting one.", [` ${gauges.sessions}`]],
       ["codecell_tenants", "gauge", "Tokens used since the start.", [` ${gauges.tenants}`]],
@@ -56,6 +71,7 @@ export class Metrics {
       ["codecell_pool_hits_total", "counter", "Sessions that got a ready cell.", [` ${gauges.pool.hits}`]],
       ["codecell_pool_misses_total", "counter", "Sessions that waited for a cell.", [` ${gauges.pool.misses}`]],
       ["process_resident_memory_bytes", "gauge", "Memory of this process.", [` ${rss}`]],
+      ...(gauges.gateway ? gatewayFamilies(gauges.gateway) : []),
     ];
     const lines = families.flatMap(([name, type, help, samples]) => [
       `# HELP ${name} ${help}`,
@@ -71,8 +87,24 @@ export class Metrics {
   }
 }
 
+type Family = [name: string, type: string, help: string, samples: string[]];
+
+function gatewayFamilies({ isLeaseHeld, peers, forwarded: { sent, received, failed } }: GatewayGauges): Family[] {
+  const forwarded = [`{direction="sent"} ${sent}`, `{direction="received"} ${received}`];
+  return [
+    ["codecell_gateway_lease_held", "gauge", "Whether this gateway may serve sessions.", [` ${isLeaseHeld ? 1 : 0}`]],
+    ["codecell_gateway_peers", "gauge", "Other gateways that are alive.", [` ${peers}`]],
+    ["codecell_gateway_forwarded_total", "counter", "Requests passed on between gateways.", forwarded],
+    ["codecell_gateway_forward_failures_total", "counter", "Requests that a peer did not answer.", [` ${failed}`]],
+  ];
+}
+
 function add(counts: Map<string, number>, labels: string): void {
   counts.set(labels, (counts.get(labels) ?? 0) + 1);
+}
+
+function withLabel(name: string, counts: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
+  return new Map([...counts].map(([value, count]) => [`${name}="${value}"`, count]));
 }
 
 function labelled(counts: ReadonlyMap<string, number>): string[] {

@@ -1,10 +1,13 @@
 import { z } from "zod";
 import { errorSchema } from "../../service/wire/error.ts";
 import { wireSchemas } from "../../service/wire/schemas.ts";
+import { namespaceQuery, takesNamespace } from "./other-tenant.ts";
 import type { ReplySpec, Route } from "./route.ts";
 
 /** Objects that the HTTP API does not return. */
 const unusedObjects: ReadonlySet<string> = new Set(["tool_run", "session_detail"]);
+
+const ofAdmins = z.object({ namespace: namespaceQuery });
 
 /** The names of wire objects in the document: `run_event` is RunEvent. */
 const components = new Map<z.ZodType, string>(
@@ -50,7 +53,12 @@ function operation(route: Route): object {
     ...(description === undefined ? {} : { description }),
     tags: [tag],
     ...(scope === "none" ? { security: [] } : { "x-codecell-scope": scope }),
-    parameters: [...parametersOf(params, "path"), ...parametersOf(query, "query"), ...parametersOf(headers, "header")],
+    parameters: [
+      ...parametersOf(params, "path"),
+      ...parametersOf(query, "query"),
+      ...parametersOf(takesNamespace(route) ? ofAdmins : undefined, "query"),
+      ...parametersOf(headers, "header"),
+    ],
     ...(body ? { requestBody: { required: true, content: json(jsonSchema(body, "input")) } } : {}),
     ...(takesBytes ? { requestBody: { required: true, content: { "application/octet-stream": {} } } } : {}),
     responses: {

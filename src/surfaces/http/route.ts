@@ -3,6 +3,7 @@ import type { z } from "zod";
 import type { MemoryLease } from "../../service/body-memory.ts";
 import type { Scope } from "../../service/tenants/scope.ts";
 import type { Tenant } from "../../service/tenants/tenant.ts";
+import type { TokenRecord } from "../../service/tenants/token-record.ts";
 import type { HttpService } from "./service.ts";
 
 /** A call of a route, with parameters that were validated with the route's schemas. */
@@ -10,7 +11,10 @@ export interface Call<Params, Query, Body> {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
+  /** whose sessions the call is for: the caller's, or those of the tenant that an admin names */
   readonly tenant: Tenant;
+  /** the caller's token */
+  readonly token: TokenRecord;
   /** what the caller's token may do */
   readonly scopes: readonly Scope[];
   readonly service: HttpService;
@@ -26,7 +30,11 @@ export interface Call<Params, Query, Body> {
 /** `bytes` are sent as they are. `send` writes any other response that is not JSON. */
 export type Reply =
   | { readonly status?: number; readonly json: object; readonly headers?: Readonly<Record<string, string>> }
-  | { readonly bytes: readonly Uint8Array[]; readonly contentType: string }
+  | {
+      readonly bytes: readonly Uint8Array[];
+      readonly contentType: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
   | { readonly send: (response: ServerResponse, signal: AbortSignal) => Promise<void> }
   | { readonly status: 204 };
 
@@ -35,6 +43,16 @@ export interface ReplySpec {
   /** schema of a JSON body; undefined: another type, or no body */
   readonly schema?: z.ZodType;
   readonly contentType?: string;
+}
+
+/** What says which session a call is about, before its body is read. */
+export interface NamedInCall {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  readonly service: HttpService;
+  /** undefined: a call without a token */
+  readonly namespace: string | undefined;
+  readonly scopes: readonly Scope[];
 }
 
 export interface RouteSpec<Params extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodObject> {
@@ -57,6 +75,12 @@ export interface RouteSpec<Params extends z.ZodObject, Query extends z.ZodObject
   /** the body is JSON that the route passes on without parsing it; `body` only describes it */
   readonly takesJsonBytes?: true;
   readonly replies: Readonly<Record<number, ReplySpec>>;
+  /** A question of a router or an orchestrator: answered at once, and also when the service has all the requests it may have. */
+  readonly isProbe?: true;
+  /** Only looks at a session, and does not need to have it. */
+  readonly isGlance?: true;
+  /** The full id of the session that a call is about, where no parameter of the path names it; undefined: none. */
+  sessionOf?(named: NamedInCall): string | undefined;
   handle(call: Call<z.output<Params>, z.output<Query>, z.output<Body>>): Promise<Reply>;
 }
 

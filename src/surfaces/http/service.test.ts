@@ -39,15 +39,10 @@ afterEach(async () => {
 });
 
 describe("the HTTP service", () => {
-  test("returns the same 401 on every path without a token, except health", async () => {
+  test("returns the same 401 on every path without a token, except health and the page", async () => {
     const service = await open();
     const anonymous = service.anonymous();
-    const paths = [
-      ...routes.filter(({ scope }) => scope !== "none").map(({ path }) => path),
-      "/mcp",
-      "/",
-      "/v1/nothing",
-    ];
+    const paths = [...routes.filter(({ scope }) => scope !== "none").map(({ path }) => path), "/mcp", "/v1/nothing"];
     const answers = await Promise.all(paths.map((path) => anonymous.call("GET", path)));
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(answers[0]?.status).toBe(401);
@@ -119,6 +114,9 @@ describe("a tenant's session", () => {
     createCheckpoint: { name: "x" },
     setFunctions: { functions: [] },
     answerCall: { value: 1 },
+    appendStdin: { text: "x" },
+    complete: { code: "x" },
+    createDisplayLink: { run: 1, display: 1, mime_type: "text/html" },
   };
   const inSession = routes.filter(({ path }) => path.includes("{session}"));
 

@@ -23,6 +23,7 @@ export const errorStatuses: Readonly<Record<CodecellErrorCode, number>> = {
   run_limit: 429,
   snapshot_damaged: 500,
   checkpoint_unknown: 404,
+  nothing_to_undo: 409,
   not_supported: 501,
   run_gone: 404,
   output_gone: 404,
@@ -117,7 +118,7 @@ export function errorReply(error: unknown): ErrorReply {
   const status = errorStatuses[code];
   return {
     status,
-    headers: retryable.has(status) ? retryAfter : {},
+    headers: retryable.has(status) && code !== "nothing_to_undo" ? retryAfter : {},
     body: errorBody(code, message, hints[code] ?? hint),
   };
 }

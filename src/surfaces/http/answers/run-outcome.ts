@@ -1,4 +1,5 @@
 import { CodecellError } from "../../../lib/errors.ts";
+import type { LateStdin } from "../../../service/runs/late-stdin.ts";
 import type { Sandbox } from "../../../service/sandbox.ts";
 import type { Tenant } from "../../../service/tenants/tenant.ts";
 import { encodeRunning, runSchema } from "../../../service/wire/run.ts";
@@ -28,6 +29,13 @@ export async function findRun(
   const { runId, sessionId } = sandbox.runs.status(run);
   if (sessionId === session) return { sandbox, runId, sessionId, runner: tenant.sessions.runner };
   throw new CodecellError("run_gone", `there is no run with id ${JSON.stringify(run.slice(0, 64))}`);
+}
+
+/** The standard input of a run that was started with `stdin_stream`. */
+export function stdinOf(sandbox: Sandbox, runId: string): LateStdin {
+  const stdin = sandbox.runs.lateStdin(runId);
+  if (stdin) return stdin;
+  throw new CodecellError("usage", "this run takes no standard input", { hint: "start it with `stdin_stream: true`" });
 }
 
 /** The result of a run, or 202 with its output so far if it is still running after `waitMs`. */

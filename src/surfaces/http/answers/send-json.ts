@@ -63,7 +63,7 @@ export async function sendEarly(
 }
 
 /** All bodies that are dropped share the turns of the event loop: many of them must not slow down other clients. */
-function dropBody(request: IncomingMessage): Promise<void> {
+export function dropBody(request: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {
     let left = lingerBytes;
     let isDone = false;

@@ -22,7 +22,7 @@ export class EventStream implements Disposable {
     }, options.heartbeatMs);
   }
 
-  send(event: string, data: object, id?: number): Promise<void> {
+  send(event: string, data: object, id?: number | string): Promise<void> {
     return this.sendPieces(event, [JSON.stringify(data)], id);
   }
 
@@ -30,7 +30,7 @@ export class EventStream implements Disposable {
    * Sends JSON in pieces. Each is made when the client has taken the one before. JSON has no line breaks, so a program's output cannot
    * inject a field.
    */
-  async sendPieces(event: string, pieces: Iterable<string>, id?: number): Promise<void> {
+  async sendPieces(event: string, pieces: Iterable<string>, id?: number | string): Promise<void> {
     let before = `${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: `;
     this.#isBlocked = true;
     try {
@@ -47,6 +47,11 @@ export class EventStream implements Disposable {
     } finally {
       this.#isBlocked = false;
     }
+  }
+
+  /** Tells the client where it is, without an event: it can resume from there. */
+  async sendPosition(id: string): Promise<void> {
+    await writeAll(this.#response, `id: ${id}\n\n`, this.#stallMs);
   }
 
   [Symbol.dispose](): void {

@@ -12,6 +12,7 @@ export const closeSessionRoute = defineRoute({
   tag: "sessions",
   scope: "run",
   params: sessionParams,
+  isGlance: true,
   query: z.strictObject({ forget: flagQuery.describe("true: delete its variables, history and files") }),
   replies: { 204: { description: "it is closed" } },
   async handle({ params, query, tenant }) {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { CodecellError } from "../../../lib/errors.ts";
 import { encodeSession, sessionSchema } from "../../../service/wire/session.ts";
+import { sessionKey } from "../../../sessions/session-id.ts";
 import { sessionId } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 
@@ -16,11 +17,18 @@ export const createSessionRoute = defineRoute({
     200: { description: "the session exists already", schema: sessionSchema },
     201: { description: "the session was created", schema: sessionSchema },
   },
-  async handle({ body, tenant }) {
-    const isThere = body.session_id !== undefined && (await exists(tenant.sessions, body.session_id));
-    const session = await tenant.sessions.session(body.session_id);
-    const json = encodeSession({ ...session.info, id: session.id });
-    return { status: isThere ? 200 : 201, json, headers: { location: `/v1/sessions/${session.id}` } };
+  async handle({ body, tenant, service, request }) {
+    const { session_id: id } = body;
+    const create = async () => {
+      const isThere = id !== undefined && (await exists(tenant.sessions, id));
+      const session = await tenant.sessions.session(id);
+      const json = encodeSession({ ...session.info, id: session.id });
+      return { status: isThere ? 200 : 201, json, headers: { location: `/v1/sessions/${session.id}` } };
+    };
+    const { forwarding } = service;
+    if (!forwarding || id === undefined) return create();
+    const key = sessionKey(tenant.namespace, id);
+    return forwarding.unlessElsewhere(key, { request, body: Buffer.from(JSON.stringify(body)) }, create);
   },
 });
 
@@ -29,7 +37,8 @@ async function exists(sessions: { info(id: string): Promise<unknown> }, id: stri
     await sessions.info(id);
     return true;
   } catch (error) {
-    if (error instanceof CodecellError && error.code === "session_unknown") return false;
+    const isLost = error instanceof CodecellError && error.code === "session_closed"; // with its gateway: a new one says so
+    if (isLost || (error instanceof CodecellError && error.code === "session_unknown")) return false;
     throw error;
   }
 }

@@ -1,6 +1,8 @@
 import { z } from "zod";
+import { namespaceOf } from "../../../service/events/event-view.ts";
 import { openLinkedFiles } from "../../../service/links/linked-files.ts";
 import { HttpError } from "../answers/error-status.ts";
+import { linkedReply } from "../answers/linked-reply.ts";
 import { type FileReply, sendFile } from "../answers/send-file.ts";
 import { defineRoute } from "../route.ts";
 
@@ -19,16 +21,25 @@ export const downloadRoute = defineRoute({
     206: { description: "a part of the file", contentType: "application/octet-stream" },
     410: { description: "the link has expired, or the file has changed" },
   },
+  sessionOf({ params, service }) {
+    const link = service.links.check(params.link ?? "");
+    return link.status === "valid" && namespaceOf(link.claim.session) !== undefined ? link.claim.session : undefined;
+  },
   async handle({ params, service, request, signal }) {
     const link = service.links.check(params.link);
     if (link.status === "expired") throw new HttpError("link_expired", "this link has expired");
-    // the same response for a forged link and for one of a removed tenant
-    const opened = link.status === "valid" ? await openLinkedFiles(link.claim, service) : undefined;
-    if (link.status !== "valid" || !opened) throw new HttpError("not_found", "there is nothing at this path");
-    const { name, sha256, disposition } = link.claim;
-    const { digests, limits } = service;
-    const options = { disposition, sha256, digests, stallMs: limits.stallMs, signal };
-    return closedAfter(opened, () => sendFile(opened.files, name, request, options));
+    if (link.status !== "valid") throw nothingHere();
+    const { name, sha256, disposition, session } = link.claim;
+    const answer = async () => {
+      // the same response for a forged link and for one of a removed tenant
+      const opened = await openLinkedFiles(link.claim, service);
+      if (!opened) throw nothingHere();
+      const { digests, limits } = service;
+      const options = { disposition, sha256, digests, stallMs: limits.stallMs, signal };
+      return closedAfter(opened, () => sendFile(opened.files, name, request, options));
+    };
+    const namespace = namespaceOf(session); // a session of the command line has none
+    return namespace === undefined ? answer() : linkedReply(service, namespace, request, answer);
   },
 });
 
@@ -46,4 +57,8 @@ async function closedAfter(files: AsyncDisposable, answer: () => Promise<FileRep
     await files[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+function nothingHere(): HttpError {
+  return new HttpError("not_found", "there is nothing at this path");
 }

@@ -10,6 +10,7 @@ export const getSessionRoute = defineRoute({
   tag: "sessions",
   scope: "read",
   params: sessionParams,
+  isGlance: true,
   replies: { 200: { description: "the session", schema: sessionSchema } },
   async handle({ params, tenant }) {
     return { json: encodeSession(await tenant.sessions.info(params.session)) };

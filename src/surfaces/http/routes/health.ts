@@ -9,6 +9,7 @@ export const healthRoute = defineRoute({
   description: "Needs no token and gives no details. During shutdown every path returns 503.",
   tag: "service",
   scope: "none",
+  isProbe: true,
   replies: { 200: { description: "the service is running", schema: z.object({ status: z.literal("ok") }) } },
   async handle() {
     return { json: { status: "ok" } };

@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { encodeHistoryEntry, encodeHistoryRuns, historyEntrySchema } from "../../../service/wire/history.ts";
+import { builtInTurn } from "../answers/built-in-turn.ts";
+import { jsonType } from "../answers/send-json.ts";
 import { flagQuery, pageLimit, sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 
@@ -23,9 +25,14 @@ export const listHistoryRoute = defineRoute({
     outputs: flagQuery.describe("true: each run contains what it printed, displayed and returned"),
   }),
   replies: { 200: { description: "newest last", schema: historySchema } },
-  async handle({ params, query, tenant }) {
+  async handle({ params, query, tenant, memory, signal }) {
     const outputs = query.outputs === "true";
-    const runs = await (await tenant.sessions.get(params.session)).history({ limit: query.limit, outputs });
-    return { json: { history: outputs ? encodeHistoryRuns(runs, displayBytes) : runs.map(encodeHistoryEntry) } };
+    const session = await tenant.sessions.get(params.session);
+    const bytes = await builtInTurn({ queue: tenant.exports, memory, signal }, async () => {
+      const runs = await session.history({ limit: query.limit, outputs });
+      const history = outputs ? encodeHistoryRuns(runs, displayBytes) : runs.map(encodeHistoryEntry);
+      return Buffer.from(JSON.stringify({ history }));
+    });
+    return { bytes: [bytes], contentType: jsonType };
   },
 });

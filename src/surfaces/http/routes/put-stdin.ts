@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { CodecellError } from "../../../lib/errors.ts";
-import { findRun } from "../answers/run-outcome.ts";
+import { findRun, stdinOf } from "../answers/run-outcome.ts";
 import { sendEarly } from "../answers/send-json.ts";
 import { runParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
@@ -27,12 +26,7 @@ export const putStdinRoute = defineRoute({
   },
   async handle({ params, tenant, request, signal }) {
     const { sandbox, runId } = await findRun(tenant, params);
-    const stdin = sandbox.runs.lateStdin(runId);
-    if (stdin === undefined) {
-      throw new CodecellError("usage", "this run takes no standard input", {
-        hint: "start it with `stdin_stream: true`",
-      });
-    }
+    const stdin = stdinOf(sandbox, runId);
     // An early end must not destroy the connection: the client could not read the response.
     const body = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
     const ended = sandbox.runs.wait(runId, { signal }).catch(() => {});

@@ -3,6 +3,7 @@ import { CodecellError } from "../../../lib/errors.ts";
 import { defaultLanguage, languageNames } from "../../../policy/languages.ts";
 import { LateStdin } from "../../../service/runs/late-stdin.ts";
 import { startRun } from "../../../service/runs/start-run.ts";
+import { sessionKey } from "../../../sessions/session-id.ts";
 import { runOutcome, runReplies } from "../answers/run-outcome.ts";
 import { streamRun } from "../answers/stream-run.ts";
 import { offsetQuery, receiptQuery, sessionParams, waitBody } from "../parameters.ts";
@@ -77,8 +78,15 @@ export const startRunRoute = defineRoute({
       });
       return runId;
     };
-    const described = JSON.stringify([params.session, body]);
-    const runId = key === undefined ? await start() : await tenant.starts.once(key, described, start, signal);
+    const startWith = (known: string) => {
+      const { gateways } = service;
+      const described = JSON.stringify([params.session, body]);
+      const request = { sessionKey: sessionKey(tenant.namespace, params.session), key: known, described };
+      // Another gateway may have had the session, and run this code, before.
+      const startHere = () => (gateways ? gateways.startOnce(request, start) : start());
+      return tenant.starts.once(known, described, startHere, signal);
+    };
+    const runId = key === undefined ? await start() : await startWith(key);
     const { sessionId } = sandbox.runs.status(runId);
     const withReceipt = query.receipt === "true";
     if (request.headers.accept?.includes("text/event-stream")) {

@@ -57,7 +57,7 @@ export type { Session } from "./sessions/session.ts";
 export type { SessionInfo, SessionState } from "./sessions/session-info.ts";
 /** One past run of a session. */
 export type { HistoryEntry } from "./sessions/storage/session-history.ts";
+/** The last save of a session's variables. */
+export type { SnapshotInfo } from "./sessions/storage/session-record.ts";
 /** What came back of a saved session. */
 export type { RestoreReport } from "./sessions/storage/session-saves.ts";
-/** The last save of a session's variables. */
-export type { SnapshotInfo } from "./sessions/storage/store.ts";

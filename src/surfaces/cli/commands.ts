@@ -134,7 +134,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: "serve",
-    summary: "Serve sessions over HTTP: REST, events and MCP",
+    summary: "Serve sessions over HTTP: REST, events, MCP and a dashboard",
     load: async () => (await import("./commands/serve.ts")).serveCommand,
   },
   {
@@ -156,6 +156,16 @@ export const commands: readonly CommandEntry[] = [
     name: "token rm",
     summary: "Remove a token",
     load: async () => (await import("./commands/token-rm.ts")).tokenRmCommand,
+  },
+  {
+    name: "database migrate",
+    summary: "Create or update the tables of a shared database",
+    load: async () => (await import("./commands/database-migrate.ts")).databaseMigrateCommand,
+  },
+  {
+    name: "database status",
+    summary: "Check that a shared database can be reached and has the tables of this version",
+    load: async () => (await import("./commands/database-status.ts")).databaseStatusCommand,
   },
   {
     name: "setup claude-code",

@@ -3,19 +3,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeTerminal } from "../../../test/fakes/fake-terminal.ts";
-import { SessionStore } from "../../sessions/storage/store.ts";
+import { FileSessionStore } from "../../sessions/storage/files/file-session-store.ts";
 import { main } from "./main.ts";
 
 let cwd: string;
 
 beforeEach(async () => {
   cwd = await mkdtemp(join(tmpdir(), "codecell-operands-"));
-  const store = await SessionStore.open(join(cwd, "state"));
+  const store = await FileSessionStore.open(join(cwd, "state"));
   const workspace = "m000000000000-1";
-  await mkdir(join(store.workspacesDir, workspace), { recursive: true });
-  await writeFile(join(store.workspacesDir, workspace, "a.txt"), "hello");
+  await mkdir(join(store.workspaces.directory, workspace), { recursive: true });
+  await writeFile(join(store.workspaces.directory, workspace, "a.txt"), "hello");
   const times = { createdMs: 0, usedMs: 0, runs: 0, snapshot: undefined };
-  await store.write({ version: 1, id: "demo", workspace, ...times });
+  await using held = await store.lock("demo");
+  await held.write({ version: 1, id: "demo", workspace, ...times });
 });
 afterEach(() => rm(cwd, { recursive: true, force: true }));
 

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type FakeOptions, FakeRunner } from "../../../test/fakes/fake-runner.ts";
 import { FakeTerminal, type FakeTerminalOptions } from "../../../test/fakes/fake-terminal.ts";
-import { type SessionRecord, SessionStore } from "../../sessions/storage/store.ts";
+import { FileSessionStore } from "../../sessions/storage/files/file-session-store.ts";
+import type { SessionRecord } from "../../sessions/storage/session-record.ts";
 import { main } from "./main.ts";
 
 let cwd: string;
@@ -31,12 +32,13 @@ async function cli(argv: string[], options: FakeTerminalOptions = {}, fake?: Fak
 
 /** Creates a session with files on disk, without running a program. */
 async function keep(id: string, files: Record<string, string | Buffer> = {}, facts: Partial<SessionRecord> = {}) {
-  const store = await SessionStore.open(state);
+  const store = await FileSessionStore.open(state);
   const workspace = facts.workspace ?? `m000000000000-${id}`;
-  const directory = join(store.workspacesDir, workspace);
+  const directory = join(store.workspaces.directory, workspace);
   await mkdir(directory, { recursive: true });
   for (const [name, content] of Object.entries(files)) await writeFile(join(directory, name), content);
-  await store.write({ version: 1, id, workspace, createdMs: 0, usedMs: 0, runs: 0, snapshot: undefined, ...facts });
+  await using held = await store.lock(id);
+  await held.write({ version: 1, id, workspace, createdMs: 0, usedMs: 0, runs: 0, snapshot: undefined, ...facts });
   return { store, directory };
 }
 
@@ -74,7 +76,7 @@ describe("codecell sessions", () => {
   });
 
   test("leaves no files of a session whose first record could not be written", async () => {
-    const store = await SessionStore.open(state);
+    const store = await FileSessionStore.open(state);
     const record = {
       version: 1 as const,
       id: "new",
@@ -85,7 +87,8 @@ describe("codecell sessions", () => {
       snapshot: undefined,
     };
     // JSON has no such number, so writing the record fails after its directory was created
-    await expect(store.write({ ...record, runs: 1n as unknown as number })).rejects.toThrow();
+    await using held = await store.lock("new");
+    await expect(held.write({ ...record, runs: 1n as unknown as number })).rejects.toThrow();
     expect(await store.list()).toEqual([]);
   });
 
@@ -93,7 +96,10 @@ describe("codecell sessions", () => {
     await keep("old", {}, { usedMs: 1 });
     const { store } = await keep("new", { "a.txt": "hello" }, { usedMs: 2, runs: 2 });
     const entry = { atMs: 1, language: "python", code: "print(1)", status: "ok", durationMs: 1 };
-    for (const run of [1, 2]) await store.appendHistory("new", { run, ...entry });
+    {
+      await using held = await store.lock("new");
+      for (const run of [1, 2]) await held.appendHistory({ run, ...entry });
+    }
     const { sessions } = JSON.parse((await cli(["sessions", "ls", "--json"])).stdout);
     expect(sessions.map((one: { session_id: string }) => one.session_id)).toEqual(["new", "old"]);
     const shown = JSON.parse((await cli(["sessions", "show", "new", "--history", "1", "--json"])).stdout);

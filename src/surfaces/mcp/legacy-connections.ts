@@ -22,19 +22,27 @@ interface Connection {
 export class LegacyConnections implements AsyncDisposable {
   readonly #sandbox: LazySandbox;
   readonly #options: McpServerOptions;
+  readonly #idTag: string;
   readonly #connections = new Map<string, Connection>();
   readonly #sweep = setInterval(() => this.#closeIdle(), 60_000).unref();
 
-  constructor(sandbox: LazySandbox, options: McpServerOptions) {
+  constructor(sandbox: LazySandbox, options: McpServerOptions & { readonly idTag?: string }) {
+    this.#idTag = options.idTag ?? "";
     this.#sandbox = sandbox;
     this.#options = options;
   }
 
-  async handle(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void> {
+  async handle(
+    request: IncomingMessage,
+    response: ServerResponse,
+    body: unknown,
+    { isRouted }: { readonly isRouted: boolean },
+  ): Promise<void> {
     const id = request.headers["mcp-session-id"];
     if (id === undefined && isInitializeRequest(body)) return this.#open(request, response, body);
     const connection = typeof id === "string" ? this.#connections.get(id) : undefined;
     if (connection) return this.#serve(connection, request, response, body);
+    if (isRouted && id !== undefined) return this.#serveOnce(request, response, body);
     if (id === undefined) return refuse(response, 400, -32_000, "the Mcp-Session-Id header is missing");
     refuse(response, 404, -32_001, "unknown Mcp-Session-Id; initialize again");
   }
@@ -54,7 +62,7 @@ export class LegacyConnections implements AsyncDisposable {
     }
     const server = createMcpServer(this.#sandbox, this.#options);
     const transport: NodeStreamableHTTPServerTransport = new NodeStreamableHTTPServerTransport({
-      sessionIdGenerator: () => randomUUID(),
+      sessionIdGenerator: () => `${randomUUID()}${this.#idTag}`,
       onsessioninitialized: (id) => {
         this.#connections.set(id, connection);
       },
@@ -70,6 +78,14 @@ export class LegacyConnections implements AsyncDisposable {
       closed?.();
     };
     await this.#serve(connection, request, response, body);
+  }
+
+  /** A call for a session that is here, on a connection of another gateway. The id of a connection permits nothing: the token does. */
+  async #serveOnce(request: IncomingMessage, response: ServerResponse, body: unknown): Promise<void> {
+    const transport = new NodeStreamableHTTPServerTransport({});
+    await createMcpServer(this.#sandbox, this.#options).connect(transport);
+    response.once("close", () => void transport.close());
+    await transport.handleRequest(request, response, body);
   }
 
   async #serve(connection: Connection, request: IncomingMessage, response: ServerResponse, body: unknown) {

@@ -22,12 +22,12 @@ export async function findTiers(context: CommandContext, named: string | undefin
   const wanted = runners.filter(({ name }) => named === undefined || name === named);
   if (named !== undefined && wanted.length === 0) throw unknownRunner(named, runners);
   const strongestFirst = [...wanted].sort((a, b) => compareIsolation(b.isolation, a.isolation));
-  return Promise.all(strongestFirst.map((runner) => examine(runner, context, named !== undefined)));
+  return await Promise.all(strongestFirst.map((runner) => examine(runner, context, named !== undefined)));
 }
 
 /** Runners that can be loaded without the others. */
-function isRunnerName(name: string | undefined): name is "process" | "wasm" | "srt" {
-  return name === "process" || name === "wasm" || name === "srt";
+function isRunnerName(name: string | undefined): name is "process" | "wasm" | "srt" | "kubernetes" {
+  return name === "process" || name === "wasm" || name === "srt" || name === "kubernetes";
 }
 
 async function examine(runner: Runner, context: CommandContext, isWanted: boolean): Promise<FoundTier> {

@@ -5,7 +5,7 @@ import { auditedFiles } from "../../../sessions/files/audited-files.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { formatBytes } from "../format/text/format-bytes.ts";
 import { jsonText } from "../format/text/json-text.ts";
-import { openStored } from "../sessions/open-stored.ts";
+import { openStored, storedOptions } from "../sessions/open-stored.ts";
 import { writeToFile, writeToOutput } from "../sessions/write-artifact.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { lookingAudit } from "../shell/command-audit.ts";
@@ -13,7 +13,6 @@ import { Interruption } from "../shell/interruption.ts";
 import { needOperand } from "../shell/need-operand.ts";
 import { parseCount } from "../shell/parse-count.ts";
 import { sessionAndNames } from "../shell/session-operand.ts";
-import { stateOptions } from "../shell/state-dir.ts";
 
 const options = {
   session: { type: "string", value: "ID", help: "The session, if it is not the first operand." },
@@ -26,7 +25,7 @@ const options = {
   start: { type: "string", value: "N", help: "Offset of the first byte. Default: 0." },
   end: { type: "string", value: "N", help: "Offset after the last byte. Default: the end of the file." },
   force: { type: "boolean", help: "Overwrite FILE if it exists; write raw bytes to a terminal." },
-  ...stateOptions,
+  ...storedOptions,
   json: { type: "boolean", help: "Print one JSON object that describes what was written; needs --output FILE." },
   ...commonOptions,
 } as const;
@@ -62,7 +61,7 @@ async function runArtifactsGet(argv: readonly string[], { terminal }: CommandCon
   const force = values.force === true;
   using interruption = new Interruption(terminal);
   try {
-    const stored = await openStored(values, terminal);
+    await using stored = await openStored(values, terminal);
     const record = await stored.record(id);
     await using audit = await lookingAudit(values, terminal);
     await using files = auditedFiles(await stored.files(record), audit, id);

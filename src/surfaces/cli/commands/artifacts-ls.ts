@@ -7,20 +7,19 @@ import { jsonText } from "../format/text/json-text.ts";
 import { safeText } from "../format/text/safe-text.ts";
 import { styleFor } from "../format/text/style.ts";
 import { linksTo } from "../sessions/links-to.ts";
-import { openStored } from "../sessions/open-stored.ts";
+import { openStored, storedOptions, storedUrlOf } from "../sessions/open-stored.ts";
 import type { FileList, WorkspaceFiles } from "../sessions/session-types.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { Interruption } from "../shell/interruption.ts";
 import { needOperand } from "../shell/need-operand.ts";
 import { parseCount } from "../shell/parse-count.ts";
 import { sessionOperand } from "../shell/session-operand.ts";
-import { stateOptions } from "../shell/state-dir.ts";
 
 const options = {
   session: { type: "string", value: "ID", help: "The same as SESSION." },
   after: { type: "string", value: "NAME", help: "Continue after this name, the last one of the previous page." },
   limit: { type: "string", value: "N", help: "Files per page, at most 10000. Default: 1000." },
-  ...stateOptions,
+  ...storedOptions,
   json: { type: "boolean", help: "Print one JSON object." },
   ...commonOptions,
 } as const;
@@ -44,13 +43,15 @@ async function runArtifactsLs(argv: readonly string[], { terminal }: CommandCont
   const id = needOperand("artifacts ls", "SESSION", named);
   const limit = values.limit === undefined ? 1000 : parseCount("--limit", values.limit, { min: 1, max: 10_000 });
   using interruption = new Interruption(terminal);
-  const stored = await openStored(values, terminal);
+  await using stored = await openStored(values, terminal);
   const record = await stored.record(id);
   await using files = await stored.files(record);
   const list = await files.list({ limit, ...(values.after === undefined ? {} : { after: values.after }) });
   const { stdout, stderr, env } = terminal;
   if (values.json) {
-    const downloadUrl = await linksTo(record, values, terminal);
+    // Links are to files of this machine.
+    const isShared = (await storedUrlOf(values, terminal)) !== undefined;
+    const downloadUrl = isShared ? undefined : await linksTo(record, values, terminal);
     stdout.write(jsonText(encodeFileList(list, downloadUrl && (await linksByPath(files, list, downloadUrl)))));
   } else {
     stdout.write(

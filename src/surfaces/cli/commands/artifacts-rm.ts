@@ -5,7 +5,7 @@ import { auditedFiles } from "../../../sessions/files/audited-files.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { jsonText } from "../format/text/json-text.ts";
 import { styleFor } from "../format/text/style.ts";
-import { openStored } from "../sessions/open-stored.ts";
+import { openStored, storedOptions } from "../sessions/open-stored.ts";
 import type { WorkspaceFiles } from "../sessions/session-types.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { lookingAudit } from "../shell/command-audit.ts";
@@ -13,11 +13,10 @@ import { errorExitCodes } from "../shell/exit-codes.ts";
 import { needOperand } from "../shell/need-operand.ts";
 import { failureText } from "../shell/report-failure.ts";
 import { sessionAndNames } from "../shell/session-operand.ts";
-import { stateOptions } from "../shell/state-dir.ts";
 
 const options = {
   session: { type: "string", value: "ID", help: "The session, if it is not the first operand." },
-  ...stateOptions,
+  ...storedOptions,
   json: { type: "boolean", help: "Print one JSON object." },
   ...commonOptions,
 } as const;
@@ -44,7 +43,7 @@ async function runArtifactsRm(argv: readonly string[], { terminal }: CommandCont
   const { values, positionals } = parseArguments("artifacts rm", argv, options, Number.POSITIVE_INFINITY);
   const { id, names } = sessionAndNames("artifacts rm", values.session, positionals);
   needOperand("artifacts rm", "a NAME", names[0]);
-  const stored = await openStored(values, terminal);
+  await using stored = await openStored(values, terminal);
   const record = await stored.record(id);
   await using audit = await lookingAudit(values, terminal);
   await using files = auditedFiles(await stored.files(record), audit, id);

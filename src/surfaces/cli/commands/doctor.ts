@@ -23,6 +23,16 @@ const options = {
     value: "GLOB",
     help: "With --attack: attacks whose id matches, such as 'network/*', or a kind such as escape. Repeatable.",
   },
+  cluster: {
+    type: "boolean",
+    help: "Check the Kubernetes cluster: rights, admission, quota, gateways, and what is missing.",
+  },
+  probe: { type: "boolean", help: "With --cluster: also start a cell, run code in it, and report what isolates it." },
+  policy: {
+    type: "string",
+    value: "FILE",
+    help: "With --cluster: policy of the cells. Default: ./sandbox.policy.yaml, else the strictest policy.",
+  },
   json: { type: "boolean", help: "Print one JSON object." },
   ...commonOptions,
 } as const;
@@ -30,17 +40,20 @@ const options = {
 export const doctorCommand: Command = {
   name: "doctor",
   summary: "Show which runners are available, and how to fix the others",
-  usage: "codecell doctor [--attack [--runner RUNNER] [--only GLOB]...] [--json]",
+  usage: "codecell doctor [--attack [--runner RUNNER] [--only GLOB]...] [--cluster [--probe] [--policy FILE]] [--json]",
   options,
   notes: [
     "Exit code: 0 if at least one runner is available, else 4.",
     "With --attack: 0 if every attack was contained, 1 if one did harm or could not be carried out, 4 if no runner is available. Attacks use loopback only, take about a minute per runner, and remove what they made. See docs/attacks.md.",
+    "With --cluster: 0 if nothing is missing, else 4. It uses KUBECONFIG, ~/.kube/config or the service account of its pod, and the variables CODECELL_KUBERNETES_*. Without --probe it starts and changes nothing. See docs/kubernetes.md.",
   ],
   examples: [
     ["codecell doctor", "the runners of this machine, strongest first"],
     ["codecell doctor --json", "the same, for programs"],
     ["codecell doctor --attack", "attack every runner of this machine"],
     ["codecell doctor --attack --runner process --only 'network/*'", "one runner, one family of attacks"],
+    ["codecell doctor --cluster", "what cells need and the cluster lacks, with the rules to add"],
+    ["codecell doctor --cluster --probe --json", "the same with a cell that runs code, for CI"],
     ["codecell doctor --attack --json > scorecard.json", "for CI: the exit code says whether all were contained"],
   ],
   run: runDoctor,
@@ -49,12 +62,17 @@ export const doctorCommand: Command = {
 async function runDoctor(argv: readonly string[], context: CommandContext): Promise<number> {
   const { values } = parseArguments("doctor", argv, options, 0);
   const { stdout } = context.terminal;
-  const { attack = false, runner, only = [], json = false } = values;
+  const { attack = false, cluster = false, probe = false, runner, only = [], policy, json = false } = values;
+  if (attack && cluster) throw misplaced("--cluster and --attack exclude each other");
+  if (!cluster && (probe || policy !== undefined)) throw misplaced(`${probe ? "--probe" : "--policy"} needs --cluster`);
   // The suite is loaded only here: `doctor` alone does not need it.
   if (attack) return (await import("../attack/run-attacks.ts")).runAttacks({ runner, only, json }, context);
   if (runner !== undefined || only.length > 0) {
-    const option = runner === undefined ? "--only" : "--runner";
-    throw new CodecellError("usage", `${option} needs --attack`, { hint: "`codecell help doctor` shows the options" });
+    throw misplaced(`${runner === undefined ? "--only" : "--runner"} needs --attack`);
+  }
+  if (cluster) {
+    const { runClusterDoctor } = await import("../cluster/run-cluster-doctor.ts");
+    return await runClusterDoctor({ probe, policy, json }, context);
   }
   // Somebody at a terminal sees what the wait is for. Programs get the answer alone.
   const logger = json || !stdout.isTTY ? silentLogger : progressLogger(context.terminal.stderr, false);
@@ -63,6 +81,10 @@ async function runDoctor(argv: readonly string[], context: CommandContext): Prom
   else stdout.write(diagnosisText(diagnosis, styleFor(stdout, context.terminal.env), stdout.columns));
   const isUsable = diagnosis.runners.some(({ probe }) => probe.available);
   return isUsable ? 0 : errorExitCodes.runner_unavailable;
+}
+
+function misplaced(message: string): CodecellError {
+  return new CodecellError("usage", message, { hint: "`codecell help doctor` shows the options" });
 }
 
 async function diagnose(context: CommandContext, logger: Logger): Promise<Diagnosis> {

@@ -7,12 +7,12 @@ import { styleFor } from "../format/text/style.ts";
 import type { LoggedRun } from "../logs/logged-run.ts";
 import { followLogs, type LogSource, logPlaces, readLogs } from "../logs/read-logs.ts";
 import { auditFilter, filterOptions } from "../sessions/audit-options.ts";
-import { openStored } from "../sessions/open-stored.ts";
+import { openStored, storedOptions, storedUrlOf } from "../sessions/open-stored.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { Interruption } from "../shell/interruption.ts";
 import { parseCount } from "../shell/parse-count.ts";
 import { sessionOperand } from "../shell/session-operand.ts";
-import { stateDirOf, stateOptions } from "../shell/state-dir.ts";
+import { stateDirOf } from "../shell/state-dir.ts";
 
 const defaultTail = 20;
 
@@ -22,7 +22,7 @@ const options = {
   since: filterOptions.since,
   full: { type: "boolean", help: "Show all lines of the code." },
   session: { type: "string", value: "ID", help: "The same as SESSION." },
-  ...stateOptions,
+  ...storedOptions,
   json: { type: "boolean", help: "Print one JSON object per line, one for each run." },
   ...commonOptions,
 } as const;
@@ -35,6 +35,7 @@ export const logsCommand: Command = {
   notes: [
     "Without SESSION, the runs of all sessions. Starts no cell.",
     "The start and the end of a run come from the audit, code and output from the history of a session that persists. What a run printed in another session is not kept, only how much it was.",
+    "With a database, code and output of SESSION come from there, for runs of any gateway. The audit, and with it runs of sessions that do not persist, is that of this machine.",
     "With --json and --follow, a run is printed when it has ended. Times are in UTC.",
   ],
   examples: [
@@ -55,13 +56,19 @@ async function runLogs(argv: readonly string[], { terminal }: CommandContext): P
   const format = { style: styleFor(stdout, env), isFull: values.full === true };
   using interruption = new Interruption(terminal);
   const auditDir = auditDirectory(stateDirOf(values, terminal));
-  const source: LogSource = { auditDir, stored: await openStored(values, terminal), session, sinceMs, tail };
+  await using stored = await openStored(values, terminal);
+  const source: LogSource = { auditDir, stored, session, sinceMs, tail };
   const places = await logPlaces(auditDir);
   const runs = await readLogs(source);
   if (!values.follow) {
     for (const run of runs) stdout.write(values.json ? jsonText(runJson(run)) : runText(run, format));
     if (runs.length === 0 && tail !== 0) await assertKnown(source, values.json === true, terminal);
     return interruption.exitCode ?? 0;
+  }
+  if ((await storedUrlOf(values, terminal)) !== undefined) {
+    terminal.stderr.write(
+      "codecell: --follow shows the runs of this machine. Of other gateways, GET /v1/events?session=ID tells.\n",
+    );
   }
   for (const run of runs) {
     if (!values.json) stdout.write(run.end ? runText(run, format) : startedText(run, format));

@@ -6,7 +6,7 @@ import type { Command, CommandContext } from "../command.ts";
 import { processesJson, processesText, sessionIds } from "../format/format-processes.ts";
 import { jsonText } from "../format/text/json-text.ts";
 import { styleFor } from "../format/text/style.ts";
-import { openStored } from "../sessions/open-stored.ts";
+import { openStoredFiles } from "../sessions/open-stored.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { Interruption } from "../shell/interruption.ts";
 import { stateDirOf, stateOptions } from "../shell/state-dir.ts";
@@ -72,7 +72,7 @@ async function savedSessions(
   const stateDir = stateDirOf(flags, terminal);
   const here = processes.filter((one) => one.stateDir === stateDir);
   const live = new Set(here.flatMap(({ sessions }) => sessions.map(({ id, tenant }) => keyOf(id, tenant))));
-  return (await (await openStored(flags, terminal)).list()).filter(({ id }) => !live.has(id));
+  return (await (await openStoredFiles(flags, terminal)).list()).filter(({ id }) => !live.has(id));
 }
 
 function keyOf(id: string | undefined, tenant: string | undefined): string | undefined {

@@ -1,20 +1,18 @@
 import { extname, relative, resolve } from "node:path";
 import { CodecellError } from "../../../lib/errors.ts";
 import { printable } from "../../../policy/file/problem.ts";
-import type { HistoryEntry } from "../../../sessions/storage/session-history.ts";
+import { type ExportFormat, exportFormats, exportHistory } from "../../../service/notebook/export-history.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { jsonText } from "../format/text/json-text.ts";
 import { plural } from "../format/text/plural.ts";
-import { openStored } from "../sessions/open-stored.ts";
+import { openStored, storedOptions } from "../sessions/open-stored.ts";
 import { writeToFile, writeToOutput } from "../sessions/write-artifact.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { Interruption } from "../shell/interruption.ts";
 import { needOperand } from "../shell/need-operand.ts";
 import { parseCount } from "../shell/parse-count.ts";
-import { stateOptions } from "../shell/state-dir.ts";
 
-const formats = ["ipynb", "py", "json"] as const;
-type Format = (typeof formats)[number];
+const formats = exportFormats;
 
 const options = {
   format: {
@@ -25,7 +23,7 @@ const options = {
   output: { type: "string", short: "o", value: "FILE|-", help: "Where to write it. Default: -, which is stdout." },
   last: { type: "string", value: "N", help: "Export only the last N runs." },
   force: { type: "boolean", help: "Overwrite FILE if it exists." },
-  ...stateOptions,
+  ...storedOptions,
   json: { type: "boolean", help: "Print one JSON object that describes what was written; needs --output FILE." },
   ...commonOptions,
 } as const;
@@ -59,9 +57,9 @@ async function runSessionsExport(argv: readonly string[], { terminal }: CommandC
     });
   }
   using interruption = new Interruption(terminal);
-  const stored = await openStored(values, terminal);
+  await using stored = await openStored(values, terminal);
   const runs = await stored.runs(id, limit);
-  const text = await exported(id, runs, format);
+  const text = await exportHistory(id, runs, format);
   const how = { force: values.force === true, signal: interruption.signal };
   if (output === undefined) {
     await writeToOutput(oneChunk(text), terminal.stdout, { ...how, force: false });
@@ -75,7 +73,7 @@ async function runSessionsExport(argv: readonly string[], { terminal }: CommandC
   return interruption.exitCode ?? 0;
 }
 
-function formatOf(given: string | undefined, output: string | undefined): Format {
+function formatOf(given: string | undefined, output: string | undefined): ExportFormat {
   const name = given ?? (output === undefined ? "ipynb" : extname(output).slice(1).toLowerCase());
   const format = formats.find((one) => one === name);
   if (format !== undefined) return format;
@@ -84,19 +82,6 @@ function formatOf(given: string | undefined, output: string | undefined): Format
       ? `the format of ${JSON.stringify(output)} is unknown`
       : `unknown format ${JSON.stringify(given)}`;
   throw new CodecellError("usage", what, { hint: `use --format with one of: ${formats.join(", ")}` });
-}
-
-async function exported(id: string, runs: readonly HistoryEntry[], format: Format): Promise<string> {
-  if (format === "ipynb") {
-    const { historyNotebook } = await import("../../../service/notebook/history-notebook.ts");
-    return historyNotebook(id, runs);
-  }
-  if (format === "py") {
-    const { historyScript } = await import("../../../service/notebook/history-script.ts");
-    return historyScript(id, runs);
-  }
-  const { encodeHistoryRuns } = await import("../../../service/wire/history.ts");
-  return jsonText({ session_id: id, history: encodeHistoryRuns(runs, Number.POSITIVE_INFINITY) });
 }
 
 async function* oneChunk(text: string): AsyncGenerator<Uint8Array> {

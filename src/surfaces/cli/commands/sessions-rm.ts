@@ -4,16 +4,15 @@ import type { StoredSessions } from "../../../sessions/storage/stored-sessions.t
 import type { Command, CommandContext } from "../command.ts";
 import { jsonText } from "../format/text/json-text.ts";
 import { styleFor } from "../format/text/style.ts";
-import { openStored } from "../sessions/open-stored.ts";
+import { openStored, storedOptions } from "../sessions/open-stored.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { lookingAudit } from "../shell/command-audit.ts";
 import { errorExitCodes } from "../shell/exit-codes.ts";
 import { needOperand } from "../shell/need-operand.ts";
 import { failureText } from "../shell/report-failure.ts";
-import { stateOptions } from "../shell/state-dir.ts";
 
 const options = {
-  ...stateOptions,
+  ...storedOptions,
   json: { type: "boolean", help: "Print one JSON object." },
   ...commonOptions,
 } as const;
@@ -39,7 +38,7 @@ type Failure = { readonly id: string; readonly error: CodecellError };
 async function runSessionsRm(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
   const { values, positionals } = parseArguments("sessions rm", argv, options, Number.POSITIVE_INFINITY);
   needOperand("sessions rm", "an ID", positionals[0]);
-  const stored = await openStored(values, terminal);
+  await using stored = await openStored(values, terminal);
   await using audit = await lookingAudit(values, terminal);
   const removed: { id: string; files: string }[] = [];
   const failed: Failure[] = [];

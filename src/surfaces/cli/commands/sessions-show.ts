@@ -1,22 +1,21 @@
 import { CodecellError } from "../../../lib/errors.ts";
-import type { SessionRecord } from "../../../sessions/storage/store.ts";
+import type { SessionRecord } from "../../../sessions/storage/session-record.ts";
 import type { StoredSessions } from "../../../sessions/storage/stored-sessions.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { type SessionFacts, sessionFactsJson, sessionFactsText } from "../format/format-session.ts";
 import { jsonText } from "../format/text/json-text.ts";
 import { styleFor } from "../format/text/style.ts";
-import { openStored } from "../sessions/open-stored.ts";
+import { openStored, storedOptions } from "../sessions/open-stored.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { Interruption } from "../shell/interruption.ts";
 import { needOperand } from "../shell/need-operand.ts";
 import { parseCount } from "../shell/parse-count.ts";
 import { sessionOperand } from "../shell/session-operand.ts";
-import { stateOptions } from "../shell/state-dir.ts";
 
 const options = {
   history: { type: "string", value: "N", help: "Number of recent runs to show. Default: 10." },
   session: { type: "string", value: "ID", help: "The same as ID." },
-  ...stateOptions,
+  ...storedOptions,
   json: { type: "boolean", help: "Print one JSON object." },
   ...commonOptions,
 } as const;
@@ -31,6 +30,10 @@ export const sessionsShowCommand: Command = {
   examples: [
     ["codecell sessions show work", "everything that is stored about it"],
     ["codecell sessions show work --history 100 --json", "more runs, for programs"],
+    [
+      "codecell sessions show ns-0123456789ab.work --database URL",
+      "a session of the gateways, as `sessions ls` names it",
+    ],
   ],
   run: runSessionsShow,
 };
@@ -40,7 +43,8 @@ async function runSessionsShow(argv: readonly string[], { terminal }: CommandCon
   const id = needOperand("sessions show", "ID", sessionOperand("sessions show", values.session, positionals[0]));
   const runs = values.history === undefined ? 10 : parseCount("--history", values.history, { max: 100_000 });
   using interruption = new Interruption(terminal);
-  const facts = await gather(await openStored(values, terminal), id, runs);
+  await using stored = await openStored(values, terminal);
+  const facts = await gather(stored, id, runs);
   const { stdout, env } = terminal;
   if (values.json) stdout.write(jsonText(sessionFactsJson(facts)));
   else stdout.write(sessionFactsText(facts, Date.now(), styleFor(stdout, env), stdout.columns));

@@ -1,10 +1,9 @@
 import { CodecellError } from "../../../lib/errors.ts";
 import { duration } from "../../../policy/units.ts";
 import { type Scope, scopes } from "../../../service/tenants/scope.ts";
-import { TokenStore } from "../../../service/tenants/token-store.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { tokenJson, tokenText } from "../format/format-tokens.ts";
-import { tokenFileOf } from "../serve/serve-tokens.ts";
+import { withTokens } from "../sessions/open-tokens.ts";
 import { tokenOptions } from "../sessions/token-options.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { parseCount } from "../shell/parse-count.ts";
@@ -24,12 +23,16 @@ export const tokenCreateCommand: Command = {
   usage: "codecell token create NAME [options]",
   options,
   notes: [
-    "NAME says whose token it is. The token is shown only once; the file stores its sha256. A running service accepts it at once.",
+    "NAME says whose token it is. The token is shown only once; only its sha256 is stored. A running service accepts it at once.",
     "Scopes: run allows sessions, code and files. read allows reading them. audit allows reading their audit events. metrics allows /metrics. admin allows all of these, and the audit of every token.",
   ],
   examples: [
     ["codecell token create alice --sessions 3", "a tenant with at most three sessions"],
     ["codecell token create prometheus --scopes metrics", "for monitoring"],
+    [
+      "codecell token create alice --database postgres://codecell@db/codecell?sslmode=verify-full",
+      "for every gateway of that database",
+    ],
   ],
   run: runTokenCreate,
 };
@@ -49,16 +52,13 @@ async function runTokenCreate(argv: readonly string[], { terminal }: CommandCont
       hint: "name its user, as in `codecell token create alice`",
     });
   }
-  const store = await TokenStore.open(tokenFileOf(values, terminal));
   const now = Date.now();
   const expiresMs = values.expires === undefined ? undefined : now + parseLifetime(values.expires);
-  const made = await store.create(
-    {
-      ...{ name, scopes: parseScopes(values.scopes ?? "run"), expiresMs },
-      sessions: parseCount("--sessions", values.sessions ?? "5", { min: 1, max: 10_000 }),
-    },
-    now,
-  );
+  const token = {
+    ...{ name, scopes: parseScopes(values.scopes ?? "run"), expiresMs },
+    sessions: parseCount("--sessions", values.sessions ?? "5", { min: 1, max: 10_000 }),
+  };
+  const made = await withTokens(values, terminal, (tokens) => tokens.create(token, now));
   terminal.stdout.write(values.json ? tokenJson(made) : tokenText(made));
   return 0;
 }

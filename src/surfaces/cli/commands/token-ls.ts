@@ -1,9 +1,8 @@
-import { TokenStore } from "../../../service/tenants/token-store.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { tokenFacts, tokensText } from "../format/format-tokens.ts";
 import { jsonText } from "../format/text/json-text.ts";
 import { styleFor } from "../format/text/style.ts";
-import { tokenFileOf } from "../serve/serve-tokens.ts";
+import { withTokens } from "../sessions/open-tokens.ts";
 import { tokenOptions } from "../sessions/token-options.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 
@@ -21,7 +20,7 @@ export const tokenLsCommand: Command = {
 
 async function runTokenLs(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
   const { values } = parseArguments("token ls", argv, options, 0);
-  const tokens = await (await TokenStore.open(tokenFileOf(values, terminal))).all();
+  const tokens = await withTokens(values, terminal, (store) => store.all());
   const { stdout, env } = terminal;
   if (values.json) stdout.write(jsonText({ tokens: tokens.map(tokenFacts) }));
   else stdout.write(tokensText(tokens, Date.now(), styleFor(stdout, env), stdout.columns));

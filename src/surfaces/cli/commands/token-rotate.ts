@@ -1,7 +1,6 @@
-import { TokenStore } from "../../../service/tenants/token-store.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { tokenJson, tokenText } from "../format/format-tokens.ts";
-import { tokenFileOf } from "../serve/serve-tokens.ts";
+import { withTokens } from "../sessions/open-tokens.ts";
 import { tokenOptions } from "../sessions/token-options.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
 import { needOperand } from "../shell/need-operand.ts";
@@ -21,7 +20,7 @@ export const tokenRotateCommand: Command = {
 async function runTokenRotate(argv: readonly string[], { terminal }: CommandContext): Promise<number> {
   const { values, positionals } = parseArguments("token rotate", argv, options, 1);
   const name = needOperand("token rotate", "a NAME", positionals[0], "token");
-  const made = await (await TokenStore.open(tokenFileOf(values, terminal))).rotate(name);
+  const made = await withTokens(values, terminal, (tokens) => tokens.rotate(name));
   terminal.stdout.write(values.json ? tokenJson(made) : tokenText(made));
   return 0;
 }

@@ -41,7 +41,7 @@ test("an option that is used is not offered again, unless it may be repeated", a
 });
 
 test.each([
-  ["run --runner ", ["auto", "container", "gvisor", "kata", "process", "srt", "wasm"]],
+  ["run --runner ", ["auto", "container", "gvisor", "kata", "kubernetes", "process", "srt", "wasm"]],
   ["run -l py", ["python"]],
   ["run --language=py", ["--language=python"]],
   ["policy init ", ["data-analysis", "strict"]],

@@ -171,7 +171,7 @@ async function valueWords(
 
 async function runnerNames(): Promise<string[]> {
   const { isolationLevels, levelsWithoutRunner } = await import("../../../policy/isolation.ts"); // loads more than it needs
-  return ["auto", ...isolationLevels.filter((level) => !levelsWithoutRunner.includes(level))];
+  return ["auto", ...isolationLevels.filter((level) => !levelsWithoutRunner.includes(level)), "kubernetes"];
 }
 
 async function operandWords(

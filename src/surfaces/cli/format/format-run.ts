@@ -22,7 +22,8 @@ export function resultRemarks(
   const remarks: string[] = [];
   const ending = endings[result.status];
   if (ending !== undefined) remarks.push(ending + limitText(result));
-  remarks.push(...result.notes.filter((note) => note !== options.expectedNote));
+  const isNew = (note: string) => note !== options.expectedNote && note.replace(/\.$/, "").toLowerCase() !== ending;
+  remarks.push(...result.notes.filter(isNew));
   // The kernel's notes say more. This is for a cell that could not send any.
   if (options.hasNext && result.state !== "kept" && result.notes.length === 0) {
     remarks.push(

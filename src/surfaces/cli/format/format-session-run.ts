@@ -22,14 +22,14 @@ export function sessionRemarks(
   });
   const more = artifacts.length - files.length;
   if (more > 0) files.push(`… and ${more} more files; \`codecell artifacts ls ${id}\` lists them`);
-  if (artifacts.length > 0 && !hasFiles)
+  if (artifacts.length > 0 && !hasFiles && !kept.saved?.files)
     files.push(`the ${result.runner} runner does not keep these files after this call`);
   const refused = leftOut
     .slice(0, maxArtifacts)
     .map(({ name, message }) => `not an artifact: ${printable(name)}: ${message}`);
   if (leftOut.length > refused.length)
     refused.push(`… and ${leftOut.length - refused.length} more that are not artifacts`);
-  const skipped = kept.saved?.skipped ?? [];
+  const skipped = [...(kept.saved?.skipped ?? []), ...(kept.saved?.files?.skipped ?? [])];
   return [
     ...files,
     ...refused,

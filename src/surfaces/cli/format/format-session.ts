@@ -1,7 +1,7 @@
 import { printable } from "../../../policy/file/problem.ts";
 import { encodeSessionDetail, type WireSessionDetail } from "../../../service/wire/session.ts";
 import type { HistoryEntry } from "../../../sessions/storage/session-history.ts";
-import type { SessionRecord } from "../../../sessions/storage/store.ts";
+import type { SessionRecord } from "../../../sessions/storage/session-record.ts";
 import type { FileList } from "../sessions/session-types.ts";
 import { filesTable } from "./format-files.ts";
 import { snapshotText } from "./format-snapshot.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { SessionRecord } from "../../../sessions/storage/store.ts";
+import type { SessionRecord } from "../../../sessions/storage/session-record.ts";
 import { filesRemarks, filesTable } from "./format-files.ts";
 import { sessionFactsText } from "./format-session.ts";
 import { saveJson, sessionRemarks } from "./format-session-run.ts";
@@ -88,6 +88,14 @@ test("remarks on a run name its first files and what could not be saved", () => 
     "the wasm runner does not keep these files after this call",
     "nothing was saved",
   ]);
+  const files = { sha256: "", count: 1, bytes: 2048, skipped: [{ name: "link", reason: "a link" }], skippedCount: 1 };
+  const savedFiles = sessionRemarks(
+    "work",
+    { artifacts: artifacts.slice(0, 1), leftOut: [], runner: "wasm" },
+    { ...kept, saved: { ...snapshot, skipped: [], files } },
+    { hasFiles: false },
+  );
+  expect(savedFiles).toEqual(["wrote f0.csv (2 KiB)", "not saved: link (a link)"]);
   expect(saveJson("work", kept)).toMatchObject({
     snapshot: { session_id: "work", variables: ["x", "f"] },
     problem: null,

@@ -1,7 +1,7 @@
 import { printable } from "../../../policy/file/problem.ts";
 import { restoredNames } from "../../../service/wire/snapshot.ts";
+import type { SnapshotInfo } from "../../../sessions/storage/session-record.ts";
 import type { RestoreReport } from "../../../sessions/storage/session-saves.ts";
-import type { SnapshotInfo } from "../../../sessions/storage/store.ts";
 import { formatBytes } from "./text/format-bytes.ts";
 import { plural } from "./text/plural.ts";
 import type { Style } from "./text/style.ts";
@@ -28,12 +28,15 @@ function namesText(names: readonly string[]): string {
 }
 
 /** The variables in a save, and those that could not be saved. */
-export function snapshotText({ saved, skipped, bytes, run, python, runner }: SnapshotInfo, style: Style): string {
+export function snapshotText(snapshot: SnapshotInfo, style: Style): string {
+  const { saved, skipped, bytes, run, python, runner, files } = snapshot;
   const lines = [
     `saved after run ${run}: ${plural(saved.length, "variable")}, ${formatBytes(bytes)} (Python ${printable(python)}, ${printable(runner)} runner)`,
     `  ${namesText(saved)}`,
   ];
-  if (skipped.length > 0) lines.push(style.yellow(`not saved: ${missingText(skipped)}`));
+  if (files) lines.push(`  and ${plural(files.count, "file")}, ${formatBytes(files.bytes)}`);
+  const missing = [...skipped, ...(files?.skipped ?? [])];
+  if (missing.length > 0) lines.push(style.yellow(`not saved: ${missingText(missing)}`));
   return `${lines.join("\n")}\n`;
 }
 

@@ -1,4 +1,4 @@
-import type { TokenRecord } from "../../../service/tenants/token-store.ts";
+import type { TokenRecord } from "../../../service/tenants/token-record.ts";
 import { encodeTime } from "../../../service/wire/timestamp.ts";
 import { jsonText } from "./text/json-text.ts";
 import type { Style } from "./text/style.ts";

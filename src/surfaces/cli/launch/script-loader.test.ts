@@ -1,9 +1,9 @@
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { CompiledCode } from "../../../lib/files/compiled-code.ts";
-import { ScriptLoader } from "./script-loader.ts";
+import { ScriptLoader, shortHash } from "./script-loader.ts";
 
 let directory: string;
 let compiled: CompiledCode;
@@ -49,7 +49,7 @@ test("only scripts whose name contains a hash of the text are kept compiled", as
   loader.load(await script("mcp-entrance.cjs", "exports.one = () => 1;"));
   loader.load(await script("part.abcdefgh.cjs", "exports.one = () => 1;"));
   loader.save();
-  const name = `part.abcdefgh.cjs.${process.version}-${process.arch}`;
+  const name = `part.abcdefgh.cjs.${process.version}-${process.arch}-${shortHash(directory)}`;
   expect(await readdir(join(directory, "compiled"))).toEqual([name]);
 });
 
@@ -67,10 +67,20 @@ test("the next loader uses the compiled code, and has nothing to save", async ()
 
 test("compiled code that V8 rejects is replaced", async () => {
   const file = await script("part.abcdefgh.cjs", "exports.one = 1;");
-  const name = `part.abcdefgh.cjs.${process.version}-${process.arch}`;
+  const name = `part.abcdefgh.cjs.${process.version}-${process.arch}-${shortHash(directory)}`;
   compiled.save(new Map([[name, Buffer.from("not compiled by V8")]]));
   const loader = new ScriptLoader(compiled);
   expect(loader.load(file)).toEqual({ one: 1 });
   loader.save();
   expect(compiled.read(name)?.length).toBeGreaterThan(50);
+});
+
+test("another installation with the same text does not use code that was compiled for this one", async () => {
+  const text = "exports.place = () => new Error().stack;";
+  const first = new ScriptLoader(compiled);
+  first.load(await script("part.abcdefgh.cjs", text));
+  first.save();
+  await mkdir(join(directory, "other"));
+  const second = new ScriptLoader(compiled).load(await script("other/part.abcdefgh.cjs", text));
+  expect((second as { place(): string }).place()).toContain(join(directory, "other", "part.abcdefgh.cjs"));
 });

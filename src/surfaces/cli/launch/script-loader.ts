@@ -52,10 +52,17 @@ export class ScriptLoader {
     this.#compiled.save(new Map(files));
   }
 
+  /**
+   * V8 checks its version and flags, and the length of the text. Compiled code contains the path of its script, so two
+   * installations with the same text do not share it: stack traces would name the files of the other one.
+   */
+  #nameOf(file: string): string {
+    return `${basename(file)}.${process.version}-${process.arch}-${shortHash(dirname(file))}`;
+  }
+
   #compile(file: string): ModuleFunction {
     const text = readFileSync(file, "utf8");
-    // V8 checks its version and flags, and the length of the text.
-    const name = `${basename(file)}.${process.version}-${process.arch}`;
+    const name = this.#nameOf(file);
     const cachedData = namedByContent.test(file) ? this.#compiled?.read(name) : undefined;
     const script = new Script(`(function (exports, require, module, __filename, __dirname) {${text}\n})`, {
       filename: file,
@@ -65,4 +72,13 @@ export class ScriptLoader {
     if (isStale && namedByContent.test(file)) this.#unsaved.set(name, script);
     return script.runInThisContext();
   }
+}
+
+/** FNV-1a: no secret depends on it, and loading a cryptographic hash would take longer than computing it. */
+export function shortHash(text: string): string {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) {
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193) >>> 0;
+  }
+  return hash.toString(16).padStart(8, "0");
 }

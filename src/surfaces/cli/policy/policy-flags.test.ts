@@ -26,7 +26,7 @@ test.each([
   [{ memory: "2gb" }, "did you mean 2GB?"],
   [{ "output-limit": "64" }, "did you mean 64MiB?"],
   [{ runner: "wsam" }, "did you mean wasm?"],
-  [{ runner: "firecracker" }, "use one of: auto, wasm, srt, process, container, kata, gvisor"],
+  [{ runner: "firecracker" }, "use one of: auto, wasm, srt, process, container, kata, gvisor, kubernetes"],
 ])("the policy flags %j are rejected with a suggestion", (flags, hint) => {
   expect(() => flagsToOverride(flags, "/")).toThrow(expect.objectContaining({ code: "usage", hint }));
 });

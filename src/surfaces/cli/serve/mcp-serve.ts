@@ -129,7 +129,7 @@ async function checkPolicyFlags(flags: McpFlags, terminal: Terminal): Promise<vo
 /** The HTTP surface with nothing but MCP on it, for one user. */
 async function serveHttp(sandbox: LazySandbox, options: McpServerOptions, request: HttpRequest, cleanup: Cleanup) {
   const { flags, port, terminal, logger } = request;
-  const { newTokenText } = await import("../../../service/tenants/token-store.ts");
+  const { newTokenText } = await import("../../../service/tenants/new-token.ts");
   const { listen } = await import("../../http/listen.ts");
   const { MountServer } = await import("../../http/mount-server.ts");
   const { mcpMount } = await import("../../mcp/http-handler.ts");

@@ -1,9 +1,12 @@
 import { CodecellError } from "../../../lib/errors.ts";
 import { policyOptions } from "../policy/policy-options.ts";
 import { commonOptions, type parseArguments } from "../shell/arguments.ts";
+import { databaseOptions } from "../shell/database-options.ts";
 import { logOptions } from "../shell/log-options.ts";
 import { modelOptions } from "../shell/model-options.ts";
+import { gatewayOptions } from "./serve-gateways.ts";
 import { limitOptions } from "./serve-limits.ts";
+import { webAddress } from "./web-address.ts";
 
 export const serveOptions = {
   host: { type: "string", value: "ADDRESS", help: "Address to listen on. Default: 127.0.0.1." },
@@ -13,6 +16,13 @@ export const serveOptions = {
     value: "FILE",
     help: "Token file (mode 600). Default: tokens.json in the state directory.",
   },
+  ...databaseOptions,
+  ...gatewayOptions,
+  "create-token": {
+    type: "string",
+    value: "NAME",
+    help: "If there is no token yet, create one with every scope, keep it with the tokens, and print it.",
+  },
   "public-url": { type: "string", value: "URL", help: "Public address of the service, for links to files." },
   "allow-host": {
     type: "string",
@@ -20,6 +30,8 @@ export const serveOptions = {
     value: "NAME",
     help: "Additional host name of this service; a local one with its port. Repeatable.",
   },
+  open: { type: "boolean", help: "Open the dashboard in a browser." },
+  "no-dashboard": { type: "boolean", help: "Do not serve the dashboard." },
   "open-metrics": { type: "boolean", help: "Let this machine read /metrics without a token." },
   drain: { type: "string", value: "10s", help: "How long a shutdown waits for running code. Default: 10s." },
   ...limitOptions,
@@ -52,10 +64,8 @@ export function isLoopback(host: string): boolean {
 
 /** Returns the URL without a trailing slash. Accepts only http and https URLs without credentials, query or fragment. */
 export function parsePublicUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "" && url.username === "") {
-    return url.href.replace(/\/+$/, "");
-  }
+  const address = webAddress(text);
+  if (address !== undefined) return address;
   throw new CodecellError("usage", `--public-url ${text} is not a valid URL`, {
     hint: "use a URL such as https://cells.example",
   });

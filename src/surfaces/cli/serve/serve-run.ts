@@ -14,6 +14,7 @@ import { hasModel, modelSource } from "../../../service/rlm/model-source.ts";
 import { codecellVersion } from "../../../service/version.ts";
 import { Codecell } from "../../../sessions/codecell.ts";
 import { namingOuterSandbox } from "../../../sessions/outer-sandbox.ts";
+import type { Database } from "../../../store/postgres/database.ts";
 import type { HttpLimits } from "../../http/limits.ts";
 import { type Listener, listen } from "../../http/listen.ts";
 import { openApiDocument } from "../../http/openapi.ts";
@@ -24,18 +25,22 @@ import type { CommandContext } from "../command.ts";
 import { jsonText } from "../format/text/json-text.ts";
 import { effectivePolicy } from "../policy/effective-policy.ts";
 import { isReloadSignal, PolicyReloader } from "../policy/reload-policy.ts";
+import { twoPlaces } from "../sessions/open-tokens.ts";
 import { parseArguments } from "../shell/arguments.ts";
 import { commandAudit } from "../shell/command-audit.ts";
 import { type CommandLogger, openCommandLogger } from "../shell/command-logger.ts";
+import { databaseUrlOf } from "../shell/database-options.ts";
 import { modelChoice } from "../shell/model-options.ts";
 import { stateDirOf } from "../shell/state-dir.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { keepTokenFile } from "./keep-token-file.ts";
 import { parsePort, parseToolset } from "./mcp-options.ts";
+import { openBrowser } from "./open-browser.ts";
 import { projectDirectory } from "./project-directory.ts";
+import { assertNoGatewayFlags, followMoves, givenGatewayUrl, openGateways, ownAddress } from "./serve-gateways.ts";
 import { limitsJson, parseLimits } from "./serve-limits.ts";
 import { isLoopback, parsePublicUrl, type ServeFlags, serveOptions } from "./serve-options.ts";
-import { type ServedTokens, servedTokens } from "./serve-tokens.ts";
+import { type ServedTokens, servedTokens, tokenFileOf } from "./serve-tokens.ts";
 
 const defaultPort = "7410";
 /** Time to save sessions and close cells after the drain. */
@@ -52,14 +57,20 @@ export async function serveHttp(argv: readonly string[], context: CommandContext
     return 0;
   }
   using logger = openCommandLogger(flags, terminal);
+  if (flags.open && flags["no-dashboard"]) {
+    throw new CodecellError("usage", "--open opens the dashboard, which --no-dashboard turns off", {
+      hint: "remove one of the two",
+    });
+  }
   const drainMs = parseDrain(flags.drain);
   const limits = parseLimits(flags);
   await using cleanup = new Cleanup();
-  const tokens = await servedTokens(flags, terminal);
-  const { service, listener } = await start(flags, context, { tokens, limits, logger, cleanup });
+  const { database, leases } = await servedDatabase(flags, terminal, { logger, cleanup });
+  const tokens = await servedTokens(flags, terminal, { database, logger, cleanup });
+  const { service, listener } = await start(flags, context, { tokens, database, leases, limits, logger, cleanup });
   const reloader = new PolicyReloader(async () => (await effectivePolicy(flags, terminal)).policy, logger);
   const stopped = firstSignal(context, () => void reloader.reload(service.codecell));
-  await announce(flags, context, { listener, tokens, limits, logger, cleanup });
+  await announce(flags, context, { listener, tokens, database, leases, limits, logger, cleanup });
   logger.announce(`${await stopped.signal}: waiting for runs to finish, then saving sessions`);
   const exit = setTimeout(() => terminal.exitNow(1), drainMs + leaveWithinMs).unref();
   await leave(service, listener, drainMs);
@@ -74,6 +85,9 @@ export async function serveHttp(argv: readonly string[], context: CommandContext
 
 interface Start {
   readonly tokens: ServedTokens;
+  readonly database: Database | undefined;
+  /** connections of the lease of this gateway */
+  readonly leases: Database | undefined;
   readonly limits: HttpLimits;
   readonly logger: CommandLogger;
   readonly cleanup: Cleanup;
@@ -82,7 +96,7 @@ interface Start {
 async function start(
   flags: ServeFlags,
   { terminal, runners }: CommandContext,
-  { tokens, limits, logger, cleanup }: Start,
+  { tokens, database, leases, limits, logger, cleanup }: Start,
 ) {
   const host = flags.host ?? "127.0.0.1";
   const port = parsePort(flags.port ?? defaultPort);
@@ -103,19 +117,29 @@ async function start(
   const stateDir = stateDirOf(flags, terminal);
   const choice = modelChoice(flags, terminal);
   const models = hasModel(terminal.env, choice, policy);
+  const gatewayUrl = givenGatewayUrl(flags, terminal);
+  const shared = database && leases && (await openGateways(flags, { database, leases }, { logger, cleanup }));
+  // Before the codecell, so that it ends after it: the last events have heads too.
+  if (database && policy.audit.enabled) {
+    const { auditPlace, KeptHeads } = await import("../../../service/audit/kept-heads.ts");
+    const heads = new KeptHeads(auditDirectory(stateDir), auditPlace(stateDir), database, logger);
+    cleanup.defer(() => heads[Symbol.asyncDispose]());
+  }
   const codecell = await Codecell.open({
     ...{ policy, runners: await runners(logger), stateDir, logger },
     audit: await commandAudit(effective, flags, terminal, logger, { hasTenants: true }),
-    ...{ hostCalls: { models }, heldBy: "serve" },
+    ...{ hostCalls: { models }, heldBy: "serve", isObservable: true },
+    ...(database && shared ? { openedDatabase: database, owners: shared.owners } : {}),
     ...(runtimeDir === undefined ? {} : { runtimeDir }),
   }).catch(async (error: unknown) => {
     throw await namingOuterSandbox(error, terminal.env);
   });
   cleanup.defer(() => codecell[Symbol.asyncDispose]());
   await makeDirectories(stateDir, 0o700);
-  const publicName = publicUrl === undefined ? [] : [new URL(publicUrl).hostname];
+  const ownNames = [publicUrl, gatewayUrl].flatMap((url) => (url === undefined ? [] : [new URL(url).hostname]));
   const service = new HttpService({
-    ...{ codecell, tokens: tokens.store, linkKey: await openLinkKey(stateDir), logger, publicUrl },
+    ...{ codecell, tokens: tokens.store, linkKey: shared?.linkKey ?? (await openLinkKey(stateDir)), logger, publicUrl },
+    gateways: shared?.gateways,
     mount: mcpMount({
       ...{ tools: parseToolset(flags.tools), structured: flags.structured === true, logger, hasModel: models },
     }),
@@ -123,12 +147,17 @@ async function start(
     projectDir: projectDirectory(terminal),
     ...{ stateDir, limits },
     auditDir: policy.audit.enabled ? auditDirectory(stateDir) : undefined,
-    hostNames: [...(isWildcard(host) ? [] : [host]), ...publicName, ...(flags["allow-host"] ?? [])],
+    hostNames: [...(isWildcard(host) ? [] : [host]), ...ownNames, ...(flags["allow-host"] ?? [])],
     openMetrics: flags["open-metrics"] === true,
+    dashboard: flags["no-dashboard"] !== true,
   });
   cleanup.defer(() => service[Symbol.asyncDispose]());
+  if (database && shared) await followMoves(database, service, { logger, cleanup });
   const listener = await listen(service, { host, port });
   cleanup.defer(() => listener.end());
+  const ownUrl = gatewayUrl ?? ownAddress(listener);
+  await shared?.gateways.join(ownUrl, codecell);
+  if (shared) logger.announce(`gateway ${shared.gateways.lease.id} at ${ownUrl}, with the database ${database?.label}`);
   const url = service.links.baseUrl;
   const published = await publishService({ stateDir, runtimeDir, url });
   cleanup.defer(() => published[Symbol.asyncDispose]());
@@ -144,10 +173,32 @@ function assertPrivate(policy: Policy, isShared: boolean): void {
   });
 }
 
+/** The database of `--database` and of the environment; undefined: sessions and tokens are in files. */
+async function servedDatabase(
+  flags: ServeFlags,
+  terminal: Terminal,
+  { logger, cleanup }: Pick<Start, "logger" | "cleanup">,
+): Promise<Pick<Start, "database" | "leases">> {
+  if (flags.tokens !== undefined && flags.database !== undefined) throw twoPlaces();
+  const url = await databaseUrlOf(flags, terminal);
+  if (url === undefined) {
+    assertNoGatewayFlags(flags);
+    return { database: undefined, leases: undefined };
+  }
+  const { openDatabase } = await import("../../../store/postgres/open-database.ts");
+  const database = await openDatabase(url, { logger });
+  cleanup.defer(() => database[Symbol.asyncDispose]());
+  // Connections of its own: many saves at once must not cost the gateway its lease.
+  const leases = await openDatabase(url, { logger, connections: 2 });
+  cleanup.defer(() => leases[Symbol.asyncDispose]());
+  logger.info("sessions are kept in PostgreSQL", { database: database.label });
+  return { database, leases };
+}
+
 async function announce(
   flags: ServeFlags,
   { terminal }: CommandContext,
-  { listener, tokens, limits, logger, cleanup }: Start & { readonly listener: Listener },
+  { listener, tokens, database, limits, logger, cleanup }: Start & { readonly listener: Listener },
 ): Promise<void> {
   const { url, port } = listener;
   const host = flags.host ?? "127.0.0.1";
@@ -156,17 +207,48 @@ async function announce(
       `warning: plain HTTP on ${host}: others on the network can read tokens and code. Put a TLS proxy in front (docs/http.md).`,
     );
   }
-  const made = tokens.made && { token: tokens.made, server: "serve" as const, port };
-  const tokenFile = made && (await keepTokenFile({ ...made, runtimeDir: runtimeDirOf(flags, terminal) }, cleanup));
+  const token = tokens.made?.token;
+  const tokenFile = tokens.made && (await fileOfToken(tokens.made, database, flags, terminal, port, cleanup));
+  const place = tokenFile ?? `the database (${database?.label})`;
+  const dashboard = flags["no-dashboard"] ? undefined : dashboardLink(url, token);
   if (flags.json) {
-    const shown = tokenFile === undefined ? {} : { token: tokens.made, token_file: tokenFile };
-    terminal.stdout.write(jsonText({ url, api: `${url}/v1`, mcp: `${url}/mcp`, limits: limitsJson(limits), ...shown }));
-  } else if (tokenFile !== undefined) {
+    const shown = tokens.made === undefined ? {} : { token, token_file: tokenFile ?? null };
+    const addresses = { url, api: `${url}/v1`, mcp: `${url}/mcp`, dashboard: dashboard ?? null };
+    terminal.stdout.write(jsonText({ ...addresses, limits: limitsJson(limits), ...shown }));
+  } else if (tokens.made !== undefined) {
     // Logs are kept and shared, so the token itself is shown only to people.
-    if (!logger.ownsStderr) terminal.stderr.write(`codecell: token ${tokens.made} (also in ${tokenFile})\n`);
-    logger.background.info("created a token", { file: tokenFile });
+    if (!logger.ownsStderr)
+      terminal.stderr.write(
+        `codecell: token ${token} (${tokens.made.isTemporary ? "also" : "its digest is"} in ${place})\n`,
+      );
+    logger.background.info("created a token", { place });
   }
   logger.announce(`serving ${url}/v1, MCP on ${url}/mcp`);
+  if (dashboard === undefined) return;
+  if (!flags.json && !logger.ownsStderr) terminal.stderr.write(`codecell: dashboard ${dashboard}\n`);
+  if (!flags.open) return;
+  const where = { env: terminal.env, runtimeDir: runtimeDirOf(flags, terminal), port };
+  const problem = await openBrowser(dashboard, where, cleanup);
+  if (problem !== undefined) logger.announce(`no browser was opened: ${problem}. Open the link yourself.`);
+}
+
+/** The file of a new token: for other programs while the service runs, or the one that it was created in; undefined: a database. */
+function fileOfToken(
+  { token, isTemporary }: NonNullable<ServedTokens["made"]>,
+  database: Database | undefined,
+  flags: ServeFlags,
+  terminal: Terminal,
+  port: number,
+  cleanup: Cleanup,
+): Promise<string> | string | undefined {
+  if (!isTemporary) return database === undefined ? tokenFileOf(flags, terminal) : undefined;
+  return keepTokenFile({ token, server: "serve", port, runtimeDir: runtimeDirOf(flags, terminal) }, cleanup);
+}
+
+/** The token is in the fragment, which browsers do not send: no server, proxy or log sees it. */
+function dashboardLink(url: string, token: string | undefined): string {
+  const address = url.replace(/\/\/(?:0\.0\.0\.0|\[::\]):/, "//localhost:"); // browsers cannot open the wildcard
+  return token === undefined ? `${address}/` : `${address}/#token=${encodeURIComponent(token)}`;
 }
 
 /** Refuses new work at once, waits for running work, then stops it and answers the clients that are waiting. */

@@ -6,11 +6,11 @@ const strict = parsePolicy({});
 
 test("a program whose files end with its cell gets a hint that names them", () => {
   expect(discardedHint({ artifacts: [], discarded: ["result.csv"] }, strict)).toBe(
-    "the program wrote result.csv, which ended with its cell. Keep files with --session NAME or --workspace DIR",
+    "the program's file was removed with its cell: result.csv. To keep files, use --session NAME or --workspace DIR",
   );
   const many = ["a", "b\n\u001b[2J", "c", "d", "e"];
   expect(discardedHint({ artifacts: [], discarded: many }, strict)).toContain(
-    'wrote a, "b\\n\\u001b[2J", c and 2 other files, which',
+    'files were removed with its cell: a, "b\\n\\u001b[2J", c and 2 other files.',
   );
 });
 

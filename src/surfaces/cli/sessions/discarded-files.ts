@@ -16,5 +16,6 @@ export function discardedHint(
   const named = names.slice(0, maxNamed).map((name) => quotedName(name));
   const more = names.length - named.length;
   const list = `${named.join(", ")}${more > 0 ? ` and ${plural(more, "other file")}` : ""}`;
-  return `the program wrote ${list}, which ended with its cell. Keep files with --session NAME or --workspace DIR`;
+  const what = names.length === 1 ? "file was" : "files were";
+  return `the program's ${what} removed with its cell: ${list}. To keep files, use --session NAME or --workspace DIR`;
 }

@@ -1,7 +1,7 @@
 import { CodecellError, messageOf } from "../../../lib/errors.ts";
 import type { RunResult } from "../../../sessions/runs/run.ts";
 import type { Session } from "../../../sessions/session.ts";
-import type { SnapshotInfo } from "../../../sessions/storage/store.ts";
+import type { SnapshotInfo } from "../../../sessions/storage/session-record.ts";
 import { errorExitCodes } from "../shell/exit-codes.ts";
 import type { Terminal } from "../shell/terminal.ts";
 

@@ -1,4 +1,5 @@
 import type { OptionTable } from "../shell/arguments.ts";
+import { databaseOptions } from "../shell/database-options.ts";
 import { stateOptions } from "../shell/state-dir.ts";
 
 /** Options of every command about tokens. */
@@ -8,6 +9,7 @@ export const tokenOptions = {
     value: "FILE",
     help: "Token file (mode 600). Default: tokens.json in the state directory.",
   },
+  ...databaseOptions,
   ...stateOptions,
   json: { type: "boolean", help: "Print one JSON object." },
 } as const satisfies OptionTable;

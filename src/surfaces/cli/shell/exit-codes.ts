@@ -30,6 +30,7 @@ export const errorExitCodes: Readonly<Record<CodecellErrorCode, number>> = {
   run_limit: 75,
   snapshot_damaged: 1,
   checkpoint_unknown: 1,
+  nothing_to_undo: 1,
   not_supported: 4,
   run_gone: 1,
   output_gone: 1,

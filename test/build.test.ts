@@ -33,7 +33,8 @@ const listing = {
 test("a build removes the output of a deleted source file", async () => {
   const project = await mkdtemp(join(tmpdir(), "codecell-build-"));
   try {
-    for (const part of ["package.json", "tsconfig.json", "tsconfig.build.json", "scripts"]) {
+    const copied = ["package.json", "tsconfig.json", "tsconfig.build.json", "scripts", "dashboard/vite.config.ts"];
+    for (const part of copied) {
       await cp(join(root, part), join(project, part), { recursive: true });
     }
     await symlink(join(root, "node_modules"), join(project, "node_modules"));
@@ -45,7 +46,8 @@ test("a build removes the output of a deleted source file", async () => {
       await mkdir(dirname(join(project, "src", name)), { recursive: true });
       await writeFile(join(project, "src", `${name}.ts`), text);
     }
-    for (const place of ["dist/sessions", "dist/bundled/chunks"]) {
+    await writeFile(join(project, "dashboard", "index.html"), "<!doctype html>\n");
+    for (const place of ["dist/sessions", "dist/bundled/chunks", "dist/dashboard/assets"]) {
       await mkdir(join(project, place), { recursive: true });
       await writeFile(join(project, place, "gone.js"), "");
     }
@@ -67,6 +69,7 @@ test("a build removes the output of a deleted source file", async () => {
         ),
         ...entries.map((entry) => `bundled/${entry}.js`),
         ...scripts.map((entry) => `bundled/${entry}.cjs`),
+        ...["dashboard/index.html", "dashboard/LICENSES.txt"],
         ...["bundled/LICENSES.txt", "bundled/commands.json", "bundled/listing.false.json", "bundled/listing.true.json"],
       ].sort(),
     );

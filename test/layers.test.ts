@@ -8,17 +8,18 @@ const mayImport: Record<string, readonly string[]> = {
   lib: [],
   policy: ["lib"],
   audit: ["lib"],
+  store: ["lib"],
   llm: ["lib", "policy"],
   kernel: ["lib", "policy"],
   artifacts: ["lib", "policy"],
   egress: ["lib", "policy"],
   packages: ["lib", "policy"],
   runners: ["lib", "policy", "kernel"],
-  sessions: ["lib", "policy", "kernel", "runners", "artifacts", "audit", "egress", "packages"],
+  sessions: ["lib", "policy", "kernel", "runners", "artifacts", "audit", "egress", "packages", "store"],
   attacks: ["lib", "policy", "kernel", "runners", "egress", "sessions"],
   rlm: ["lib", "policy", "llm", "audit", "sessions"],
-  service: ["lib", "policy", "audit", "artifacts", "sessions", "rlm"],
-  surfaces: ["lib", "policy", "packages", "sessions", "service", "attacks"],
+  service: ["lib", "policy", "audit", "store", "artifacts", "sessions", "rlm"],
+  surfaces: ["lib", "policy", "packages", "store", "sessions", "service", "attacks"],
   // types only: at run time the client imports nothing but itself and pure files of lib (src/client/bundle.test.ts)
   client: ["lib", "policy", "sessions", "service", "kernel", "artifacts", "runners", "audit"],
 };
@@ -90,5 +91,21 @@ describe("layers", () => {
         .map((target) => `${relative(source, file)} → ${target}`);
     });
     expect(wrong).toEqual([]);
+  });
+
+  test("the dashboard imports only types of the wire format and of routes, and nothing imports the dashboard", () => {
+    const page = fileURLToPath(new URL("../dashboard/src", import.meta.url));
+    const sources = readdirSync(page, { recursive: true, encoding: "utf8" }).filter((name) =>
+      /(?<!\.test)\.tsx?$/.test(name),
+    );
+    const wrong = sources.flatMap((name) => {
+      const text = readFileSync(join(page, name), "utf8");
+      const imports = [...text.matchAll(/^import (type )?[^;]*?"([^"]*\/src\/[^"]*)"/gm)];
+      return imports
+        .filter(([, type, path]) => !type || !/\/src\/(?:service\/wire|surfaces\/http)\//.test(path ?? ""))
+        .map(([all]) => all);
+    });
+    expect(wrong).toEqual([]);
+    expect(files.filter((file) => /from "[^"]*dashboard\/src/.test(readFileSync(file, "utf8")))).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 // @ts-expect-error a script without types
-import { sbomOf, sbomText } from "../scripts/sbom.js";
+import { pagePackages, sbomOf, sbomText } from "../scripts/sbom.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const read = (file: string) => readFileSync(join(root, file), "utf8");
@@ -113,9 +113,17 @@ describe("the software bill of materials", () => {
     expect(read("sbom.cdx.json")).toBe(sbomText());
   });
 
+  test("knows every package whose code a build puts into the dashboard", () => {
+    const sources = named(/^dashboard\/src\/.*\.tsx?$/).filter((file) => !file.includes(".test."));
+    const imports = sources.flatMap((file) => [...read(file).matchAll(/(?:from|import\()\s*"([^."][^"]*)"/g)]);
+    const packages = imports.map(([, name = ""]) => name.split("/", name.startsWith("@") ? 2 : 1).join("/"));
+    expect([...new Set(packages)].sort()).toEqual([...pagePackages].sort());
+  });
+
   test("names every runtime dependency with its hash and its licence, and nothing else", () => {
-    const runtime = entriesOf("package-lock.json").filter(([, { dev }]) => !dev);
+    const isInPage = (path: string) => components.some((one) => `node_modules/${nameOf(one)}` === path);
     const nameOf = ({ group, name }: { group?: string; name: string }) => (group ? `${group}/${name}` : name);
+    const runtime = entriesOf("package-lock.json").filter(([path, { dev }]) => !dev || isInPage(path));
     expect(components.map(nameOf)).toEqual(runtime.map(([path]) => path.replace("node_modules/", "")));
     for (const [path, { version, integrity, license }] of runtime) {
       const found = components.find((one) => `node_modules/${nameOf(one)}` === path);

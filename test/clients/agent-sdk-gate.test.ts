@@ -15,11 +15,14 @@ import {
   type ToolDecision,
   type ToolRequest,
 } from "../../src/surfaces/agent-sdk/index.ts";
+import { isThorough } from "../support/thorough.ts";
 import { AgentHome, bash, calling, readToEnd, run, seenTexts, userMessage } from "./agent-sdk.ts";
 import { lacking } from "./lacking.ts";
 import { startScriptedMessagesApi, type ToolUse } from "./scripted-messages-api.ts";
 
 const modes: PermissionMode[] = ["default", "acceptEdits", "bypassPermissions", "plan", "dontAsk", "auto"];
+/** Starting Claude Code takes longer than all of its calls, so one query goes through the modes. It can only begin with `auto`. */
+const starts: readonly PermissionMode[] = isThorough ? modes : ["auto"];
 const preset = { type: "preset", preset: "claude_code" } as const;
 const decision = (answer: object) => ({ hookSpecificOutput: { hookEventName: "PreToolUse" as const, ...answer } });
 
@@ -66,34 +69,66 @@ describe.skipIf(await lacking("claude", "process runner"))("the gate in the real
     await writeFile(path, typeof content === "string" ? content : JSON.stringify(content));
   }
 
-  test.each(modes)(
-    "in mode %s only the sandbox runs, whatever the other options of the query allow",
+  test.each(starts)(
+    "in mode %s, in every other one and after its settings change, only the sandbox runs, whatever the query's options allow",
     async (permissionMode) => {
       const { ran, mcpServers } = office();
-      const file = `${permissionMode}.txt`;
-      const talk = await agent.talk(
-        calling(run("print(6 * 7)"), bash(`touch ${at(file)}; echo in the cell`), read(), write(file), fetch, stamp),
+      const isOther = (mode: PermissionMode) => mode !== permissionMode && mode !== "auto";
+      const phases: PermissionMode[] = [permissionMode, ...modes.filter(isOther), "bypassPermissions"];
+      const attempts = [...phases.keys()].map((phase) => `attempt-${permissionMode}-${phase}.txt`);
+      await using api = await startScriptedMessagesApi(
+        attempts.flatMap((file) =>
+          calling(run("print(6 * 7)"), bash(`touch ${at(file)}; echo in the cell`), read(), write(file), fetch, stamp),
+        ),
+      );
+      let goOn: () => void = () => {};
+      const prompts = (async function* () {
+        for (const _ of phases) {
+          const isAnswered = new Promise<void>((resolve) => {
+            goOn = resolve;
+          });
+          yield userMessage("go");
+          await isAnswered;
+        }
+      })();
+      const running = agent.query(
+        api,
         {
           ...{ permissionMode, allowDangerouslySkipPermissions: true, mcpServers, onDecision, tools: preset },
           allowedTools: ["Bash", "Read", "Write", "WebFetch", "mcp__office__stamp"],
           disallowedTools: ["mcp__nothing__here"],
           toolAliases: { Bash: "mcp__office__stamp", Read: "mcp__office__stamp" },
         },
+        prompts,
       );
-      expect(talk.failure).toBeUndefined();
-      const [code, shell, ...others] = talk.api.seen.map(({ isError, texts }) => `${isError} ${texts.join("\n")}`);
-      if (permissionMode === "plan") {
-        expect(code).toMatch(/^true .*plan mode/); // Claude Code runs nothing there
-      } else {
-        expect(code).toContain("42");
-        expect(shell).toContain("in the cell");
+      let ended = 0;
+      for await (const message of running) {
+        if (message.type !== "result") continue;
+        const next = phases[++ended];
+        if (next !== undefined) await running.setPermissionMode(next);
+        if (ended === phases.length - 1)
+          await running.applyFlagSettings({ env: { CLAUDE_CODE_SIMPLE: "1" }, disableAllHooks: true });
+        goOn();
       }
-      expect(others.map((text) => text.startsWith("true "))).toEqual([true, true, true, true]);
-      expect(others[0]).toContain("mcp__office__stamp was denied: not named by the host program"); // the alias of Read
-      expect(others[3]).toContain("mcp__office__stamp was denied: not named by the host program");
+      if (api.failure) throw api.failure;
+      expect(ended).toBe(phases.length);
+      const seen = api.seen.map(({ isError, texts }) => `${isError} ${texts.join("\n")}`);
+      expect(seen).toHaveLength(6 * phases.length);
+      for (const [phase, mode] of phases.entries()) {
+        const [code, shell, ...others] = seen.slice(6 * phase, 6 * phase + 6);
+        if (mode === "plan") {
+          expect(code).toMatch(/^true .*plan mode/); // Claude Code runs nothing there
+        } else {
+          expect([mode, code]).toEqual([mode, expect.stringContaining("42")]);
+          expect([mode, shell]).toEqual([mode, expect.stringContaining("in the cell")]);
+        }
+        expect([mode, ...others.map((text) => text.startsWith("true "))]).toEqual([mode, true, true, true, true]);
+        expect(others[0]).toContain("mcp__office__stamp was denied: not named by the host program"); // the alias of Read
+        expect(others[3]).toContain("mcp__office__stamp was denied: not named by the host program");
+      }
       expect(ran).toEqual([]);
-      expect(existsSync(at(file))).toBe(false);
-      expect(talk.api.offered).toEqual(["mcp__office__stamp", "mcp__sandboxed_code__run"]);
+      expect(attempts.filter((file) => existsSync(at(file)))).toEqual([]);
+      expect(api.offered).toEqual(["mcp__office__stamp", "mcp__sandboxed_code__run"]);
     },
   );
 
@@ -146,7 +181,7 @@ describe.skipIf(await lacking("claude", "process runner"))("the gate in the real
     expect(existsSync(at("asked.txt"))).toBe(false);
   });
 
-  test("denies when onToolRequest denies, throws, hangs or answers nonsense, and records which", async () => {
+  test("denies when onToolRequest denies, throws, hangs or answers nonsense, or nobody can record the decision, and the audit says which", async () => {
     const requests: ToolRequest[] = [];
     const answers: Record<string, () => unknown> = {
       "'denied'": () => ({ behavior: "deny", message: "this quarter is closed" }),
@@ -156,25 +191,31 @@ describe.skipIf(await lacking("claude", "process runner"))("the gate in the real
       "'hung'": () => new Promise(() => {}),
       "'nonsense'": () => "allow",
       "'fine'": () => ({ behavior: "allow" }),
+      "'unrecorded'": () => ({ behavior: "allow" }),
     };
+    const codeOf = (request: ToolRequest) => (request.input as { code: string }).code;
     let session = "";
     const talk = await agent.talk(calling(...Object.keys(answers).map((code) => run(code))), {
       ...{ permissionMode: "bypassPermissions", allowDangerouslySkipPermissions: true, toolRequestTimeoutMs: 300 },
       onToolRequest(request) {
         requests.push(request);
-        return answers[(request.input as { code: string }).code]?.() as never;
+        return answers[codeOf(request)]?.() as never;
+      },
+      async onDecision({ request }) {
+        if (codeOf(request) === "'unrecorded'") throw new Error("the disk is full");
       },
       onSession(opened) {
         session = opened.session.id;
       },
     });
-    const [denied, thrown, hung, nonsense, fine] = seenTexts(talk);
+    const [denied, thrown, hung, nonsense, fine, unrecorded] = seenTexts(talk);
     expect(denied).toContain("mcp__sandboxed_code__run was denied: this quarter is closed");
     expect(thrown).toContain("onToolRequest failed");
     expect(JSON.stringify(talk.api.seen)).not.toContain("secret of the host");
     expect(hung).toContain("did not answer in time");
     expect(nonsense).toContain("denied by onToolRequest");
     expect(fine).toContain("status: ok");
+    expect(unrecorded).toContain("the decision could not be recorded");
     expect(requests[0]).toMatchObject({ isSandbox: true, server: { name: "sandboxed_code", source: "sdk" } });
     expect((await agent.decisions(session)).map(({ type, reason }) => `${type} ${reason}`).sort()).toEqual([
       "tool.allowed the sandbox",
@@ -182,22 +223,8 @@ describe.skipIf(await lacking("claude", "process runner"))("the gate in the real
       "tool.denied denied by onToolRequest",
       "tool.denied onToolRequest did not answer in time",
       "tool.denied onToolRequest failed",
+      "tool.denied the decision could not be recorded",
     ]);
-  });
-
-  test("denies when a decision cannot be recorded, and the audit says so", async () => {
-    const onDecision = async () => {
-      throw new Error("the disk is full");
-    };
-    let session = "";
-    const talk = await agent.talk(calling(run("1")), {
-      onDecision,
-      onSession(opened) {
-        session = opened.session.id;
-      },
-    });
-    expect(seenTexts(talk)[0]).toContain("the decision could not be recorded");
-    expect((await agent.decisions(session)).map(({ type }) => type)).toEqual(["tool.denied"]);
   });
 
   test("wins over other hooks that allow, and what they rewrite still only reaches the sandbox", async () => {
@@ -276,37 +303,6 @@ describe.skipIf(await lacking("claude", "process runner"))("the gate in the real
     );
   });
 
-  test("holds when the permission mode and the settings change while the query runs", async () => {
-    const { ran, mcpServers } = office();
-    await using api = await startScriptedMessagesApi([
-      () => [run("1")],
-      () => "One.",
-      () => [stamp, run("2")],
-      () => "Two.",
-    ]);
-    let goOn: (content: string) => void = () => {};
-    const second = new Promise<string>((resolve) => {
-      goOn = resolve;
-    });
-    const prompts = (async function* () {
-      yield userMessage("go");
-      yield userMessage(await second);
-    })();
-    const running = agent.query(api, { mcpServers, onDecision, allowDangerouslySkipPermissions: true }, prompts);
-    let results = 0;
-    for await (const message of running) {
-      if (message.type !== "result" || ++results > 1) continue;
-      await running.setPermissionMode("bypassPermissions");
-      await running.applyFlagSettings({ env: { CLAUDE_CODE_SIMPLE: "1" }, disableAllHooks: true });
-      goOn("again");
-    }
-    expect(decided()).toEqual([
-      "mcp__sandboxed_code__run + the sandbox",
-      ...["mcp__office__stamp - not named by the host program", "mcp__sandboxed_code__run + the sandbox"],
-    ]);
-    expect(ran).toEqual([]);
-  });
-
   test("holds against a plugin with hooks that allow, a server, and a skill that runs a shell command", async () => {
     const plugin = join(agent.home.top, "plugin");
     const allow = `echo '${JSON.stringify(decision({ permissionDecision: "allow" }))}'`;
@@ -346,6 +342,7 @@ describe.skipIf(await lacking("claude", "process runner"))("the gate in the real
       ...{ disableAllHooks: true, enableAllProjectMcpServers: true, env: { CLAUDE_CODE_SIMPLE: "1" } },
       ...content,
     });
+    const bare = { permissionMode: "bypassPermissions", allowDangerouslySkipPermissions: true } as const;
     const allFiles = { settingSources: ["user", "project", "local"], strictMcpConfig: false } as SandboxedQueryOptions;
     beforeAll(async () => {
       const fake = join(import.meta.dirname, "..", "fakes", "tool-server.mjs");
@@ -385,14 +382,14 @@ describe.skipIf(await lacking("claude", "process runner"))("the gate in the real
     });
 
     test("a slash command cannot run a shell command, which no hook would see", async () => {
-      const bypass = { permissionMode: "bypassPermissions", allowDangerouslySkipPermissions: true } as const;
-      const talk = await agent.talk([() => "read"], { ...allFiles, ...bypass }, "/evil");
+      const talk = await agent.talk([() => "read"], { ...allFiles, ...bare }, "/evil");
       expect(talk.failure).toBeUndefined();
       expect(existsSync(at("evil.txt"))).toBe(false);
     });
 
-    test("without settingSources no file is read", async () => {
-      const talk = await agent.talk(calling(run("1")), { onDecision });
+    test("without settingSources no file is read, and the environment does not make Claude Code skip hooks", async () => {
+      const talk = await agent.talk(calling(run("1")), { ...bare, env: { CLAUDE_CODE_SIMPLE: "1" }, onDecision });
+      expect(talk.failure).toBeUndefined();
       expect(talk.api.offered).toEqual(["mcp__sandboxed_code__run"]);
       expect(decided()).toEqual(["mcp__sandboxed_code__run + the sandbox"]);
     });
@@ -400,18 +397,10 @@ describe.skipIf(await lacking("claude", "process runner"))("the gate in the real
     test("a query in which Claude Code would skip all hooks fails, and its code does not run", async () => {
       const file = join(agent.home.top, "bare-settings.json");
       await put(file, { env: { CLAUDE_CODE_SIMPLE: "1" } });
-      const bare = { permissionMode: "bypassPermissions", allowDangerouslySkipPermissions: true } as const;
       const talk = await agent.talk(calling(run("print('ran')")), { ...bare, settings: file, onDecision });
       expect(talk.failure).toMatchObject({ code: "not_supported", message: expect.stringContaining("without hooks") });
       expect(JSON.stringify(talk.api.seen)).not.toContain("status: ok");
       expect(decided()).toEqual([]);
-      const environment = await agent.talk(calling(run("print('ran')")), {
-        ...bare,
-        env: { CLAUDE_CODE_SIMPLE: "1" },
-        onDecision,
-      });
-      expect(environment.failure).toBeUndefined();
-      expect(decided()).toEqual(["mcp__sandboxed_code__run + the sandbox"]);
     });
   });
 });

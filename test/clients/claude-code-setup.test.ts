@@ -17,44 +17,39 @@ describe.skipIf(await lacking("claude"))("codecell setup claude-code", () => {
     codecell(["setup", "claude-code", ...args], { cwd: home.project, env: home.env });
   const known = async () => (await claude(home, "mcp", "get", "codecell")).stdout;
 
-  test.each(["local", "user"])(
-    "--scope %s adds a server that Claude Code connects to, and does nothing the second time",
-    async (scope) => {
-      expect(await setup("--scope", scope)).toMatchObject({ code: 0, stderr: "" });
-      const shown = await known();
-      expect(shown).toMatch(new RegExp(`Scope: ${scope}`, "i"));
-      expect(shown).toContain("✔ Connected");
-      expect(shown).toContain(`Args: ${launcher} mcp`);
-      const before = await settings(home);
-      expect(await setup("--scope", scope)).toMatchObject({
-        code: 0,
-        stdout: expect.stringContaining("nothing to do"),
-      });
-      expect(await settings(home)).toEqual(before);
-    },
-  );
-
-  test("--uninstall removes the server, and does nothing the second time", async () => {
-    await setup();
-    expect(await setup("--uninstall")).toMatchObject({ code: 0 });
-    expect((await claude(home, "mcp", "get", "codecell")).code).toBe(1);
-    expect(await setup("--uninstall")).toMatchObject({ code: 0, stdout: expect.stringContaining("nothing to do") });
+  // Claude Code starts several times in each setup, so a test asks for several things on its way.
+  test("adds a server that Claude Code connects to, does nothing the second time, and replaces one with another command", async () => {
+    expect(await setup()).toMatchObject({ code: 0, stderr: "" });
+    expectConnected(await known(), "local");
+    await expectNothingToDo();
+    expect(await setup("--tools", "rlm")).toMatchObject({ code: 0 }); // so that a requested policy takes effect
+    expect(await registered(home)).toEqual({ local: [launcher, "mcp", "--tools", "rlm"] });
   });
 
-  test("replaces a server with another command, so that a requested policy takes effect", async () => {
-    await setup();
-    expect(await setup("--tools", "rlm")).toMatchObject({ code: 0 });
-    expect(await known()).toContain(`Args: ${launcher} mcp --tools rlm`);
-  });
-
-  test("does not touch the other scope", async () => {
+  test("--scope user adds and --uninstall removes in one scope only, and each does nothing the second time", async () => {
     await setup("--scope", "local");
     expect(await setup("--scope", "user", "--uninstall")).toMatchObject({ code: 0 });
-    expect(await known()).toMatch(/Scope: local/i);
-    expect(await setup("--scope", "user")).toMatchObject({ code: 0 });
+    expect(await registered(home)).toEqual({ local: [launcher, "mcp"] });
+    expect(await setup("--scope", "user")).toMatchObject({ code: 0, stderr: "" });
     expect(await setup("--scope", "local", "--uninstall")).toMatchObject({ code: 0 });
-    expect(await known()).toMatch(/Scope: user/i);
+    expectConnected(await known(), "user");
+    await expectNothingToDo("--scope", "user");
+    expect(await setup("--scope", "user", "--uninstall")).toMatchObject({ code: 0 });
+    expect(await registered(home)).toEqual({});
+    await expectNothingToDo("--scope", "user", "--uninstall");
   });
+
+  function expectConnected(shown: string, scope: string): void {
+    expect(shown).toMatch(new RegExp(`Scope: ${scope}`, "i"));
+    expect(shown).toContain("✔ Connected");
+    expect(shown).toContain(`Args: ${launcher} mcp`);
+  }
+
+  async function expectNothingToDo(...args: string[]): Promise<void> {
+    const before = await settings(home);
+    expect(await setup(...args)).toMatchObject({ code: 0, stdout: expect.stringContaining("nothing to do") });
+    expect(await settings(home)).toEqual(before);
+  }
 
   test("writes a project file that Claude Code reads", async () => {
     await setup("--scope", "project");
@@ -70,10 +65,22 @@ describe.skipIf(await lacking("claude"))("codecell setup claude-code", () => {
   });
 });
 
+interface Settings {
+  readonly mcpServers?: Servers;
+  readonly projects?: Readonly<Record<string, { readonly mcpServers?: Servers }>>;
+}
+type Servers = { readonly codecell?: { readonly args: readonly string[] } };
+
 /** The servers in Claude Code's settings, of every scope. */
-async function settings({ env }: ClaudeHome): Promise<unknown> {
+async function settings({ env }: ClaudeHome): Promise<Settings> {
   const file = join(env.CLAUDE_CONFIG_DIR ?? "", ".claude.json");
-  if (!existsSync(file)) return undefined;
+  if (!existsSync(file)) return {};
   const { mcpServers, projects } = JSON.parse(await readFile(file, "utf8"));
   return { mcpServers, projects };
+}
+
+/** How Claude Code starts the server in each scope that has it. */
+async function registered(home: ClaudeHome): Promise<object> {
+  const { mcpServers, projects } = await settings(home);
+  return { user: mcpServers?.codecell?.args, local: projects?.[home.project]?.mcpServers?.codecell?.args };
 }

@@ -26,7 +26,10 @@ beforeAll(async () => {
   vi.stubEnv("XDG_STATE_HOME", stateHome);
   agents.setTracingDisabled(true);
 });
-afterAll(() => rm(stateHome, { recursive: true, force: true }));
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await rm(stateHome, { recursive: true, force: true });
+});
 
 test("the example of the AI SDK runs with a fake model", async () => {
   const { main } = await exampleOf("ai-sdk");

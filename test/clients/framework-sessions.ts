@@ -42,13 +42,13 @@ class Figure:
         return base64.b64decode("${imageBase64}")
 display(Figure())`;
 
-/** 5 MB, of which the policy keeps 1 MiB and a model sees less than 20,000 characters. */
-export const printMuch = "for i in range(50_000): print(i, 'x' * 94)";
+/** 1.2 MB, of which the policy keeps 1 MiB and a model sees less than 20,000 characters. */
+export const printMuch = "for i in range(12_000): print(i, 'x' * 94)";
 
 /** Creates the file `started`, and remembers in `was_interrupted` that it was stopped. */
 export const sleepUntilInterrupted = `import time
-open("started", "w").close()
 try:
+    open("started", "w").close()  # inside: the interrupt may come as soon as the file is there
     time.sleep(25)
 except KeyboardInterrupt:
     was_interrupted = True

@@ -90,7 +90,7 @@ describe.skipIf(await lacking("process runner"))("codecell/langchain", () => {
       ["write_file", { file_path: "/workspace/../etc/evil", content: "x" }],
       ["read_file", { file_path: "../../etc/passwd" }],
       ["ls", { path: "/etc" }],
-      ["execute", { command: "seq 1 700000" }],
+      ["execute", { command: "seq 1 200000" }],
       ["read_file", { file_path: "/large_tool_results/10.txt", limit: 2 }],
       ["ls", {}],
     ]);

@@ -1,6 +1,13 @@
 import { runnerContract } from "../contract/contract.ts";
-import { containerTiers, probeWithImage, requiredName } from "../support/tiers.ts";
+import {
+  containerTiers,
+  probeWithImage,
+  requiredName,
+  testsContainersOnly,
+  tiersOnePerKernel,
+} from "../support/tiers.ts";
 
-for (const { name, make } of containerTiers) {
+// Where both engines are, a container of Podman is compared with one of Docker (podman.test.ts).
+for (const { name, make } of testsContainersOnly ? tiersOnePerKernel : containerTiers) {
   await runnerContract(`the runner on ${name}`, make, { name: requiredName(name), probe: probeWithImage });
 }

@@ -1,2 +1,2 @@
-// The same attacks on placeholders and inspected TLS, in every tier that has an engine.
+// The same attacks on placeholders and inspected TLS, in a container of each Linux kernel.
 import "../escape/egress-secrets.test.ts";

@@ -16,6 +16,7 @@ import type { Run } from "../../src/sessions/runs/run.ts";
 import { skipOrFail } from "../contract/required.ts";
 import { image, type ListedContainer, PrivateDocker, privateDockerProbe } from "../support/private-docker.ts";
 import { idle, run, skipsProcess, within } from "../support/process-cells.ts";
+import { isThorough } from "../support/thorough.ts";
 
 const probe = privateDockerProbe();
 const skips = skipOrFail("container", probe);
@@ -56,8 +57,9 @@ describe.skipIf(skips)("container engine faults", () => {
     throw new Error(`it ended: ${(await run).notes.join()}`);
   };
   const only = async (): Promise<ListedContainer> => {
-    const [found, ...others] = await docker.containers();
-    if (!found || others.length > 0) throw new Error(`not one container, but ${found ? others.length + 1 : 0}`);
+    await expect.poll(() => docker.containers()).toHaveLength(1); // one of an earlier test may be about to go
+    const [found] = await docker.containers();
+    if (!found) throw new Error("the container is gone");
     return found;
   };
   /** No container is left: neither in the daemon's list nor as a process. */
@@ -79,6 +81,10 @@ describe.skipIf(skips)("container engine faults", () => {
 
   describe.each(kinds)("a session of the $name runner", ({ name, make }) => {
     const lacks = name === "gvisor" && !skips && !PrivateDocker.hasGvisor;
+    /** Asked of gVisor once, in the first test: a cell of it takes several times as long to start, with the same code. */
+    const nextWorks = async (codecell: LiveSessions) => {
+      if (name === "container" || isThorough) await works(codecell);
+    };
 
     test.skipIf(lacks)("reports that somebody else removed its container, and the next session works", async () => {
       const codecell = await open({}, make);
@@ -98,12 +104,12 @@ describe.skipIf(skips)("container engine faults", () => {
       const codecell = await open({}, make);
       await using session = await codecell.openSession();
       const { Id } = await only();
-      const { ongoing } = await going(session, { timeoutMs: 3_000 }); // long enough for the engine to pause it first
+      const { ongoing } = await going(session, { timeoutMs: 10_000 }); // long enough for the engine to pause it first
       await docker.request("POST", `/containers/${Id}/pause`);
       expect(await within(25_000, ongoing)).toMatchObject({ status: "timeout", state: "lost" });
       await within(25_000, session.close());
       expect(await isEmpty()).toBe(true);
-      await works(codecell);
+      await nextWorks(codecell);
     });
 
     // A container's frames bypass the engine. Those of gVisor, which has its own Linux kernel, do not.
@@ -111,7 +117,7 @@ describe.skipIf(skips)("container engine faults", () => {
     test.skipIf(lacks)(`times out a run while its engine hangs, with its state ${state}`, async () => {
       const codecell = await open({}, make);
       await using session = await codecell.openSession();
-      const { ongoing } = await going(session, { timeoutMs: 300 });
+      const { ongoing } = await going(session, { timeoutMs: 3_000 }); // long enough to print first
       docker.signal("SIGSTOP");
       try {
         expect(await within(25_000, ongoing)).toMatchObject({ status: "timeout", state });
@@ -121,7 +127,7 @@ describe.skipIf(skips)("container engine faults", () => {
         docker.signal("SIGCONT");
       }
       expect(await isEmpty()).toBe(true);
-      await works(codecell);
+      await nextWorks(codecell);
     });
 
     test.skipIf(lacks)("leaves no container when its host is killed", async () => {
@@ -130,7 +136,7 @@ describe.skipIf(skips)("container engine faults", () => {
       });
       const exited = once(host, "exit");
       await Promise.race([once(host.stdout, "data"), exited]);
-      expect(await docker.containers()).toHaveLength(1);
+      await expect.poll(() => docker.containers()).toHaveLength(1);
       host.kill("SIGKILL");
       await exited;
       expect(await isEmpty()).toBe(true);

@@ -2,6 +2,8 @@ import { execFile } from "node:child_process";
 import type { TestProject } from "vitest/node";
 import type { EngineKind } from "../../src/runners/container/engine/engine-address.ts";
 import { engineClient, startEngines, type TestEngine } from "../support/container-engines.ts";
+import { importHostPython } from "../support/host-python-image.ts";
+import { isThorough } from "../support/thorough.ts";
 
 const launcher = new URL("../../bin/codecell.js", import.meta.url).pathname;
 const buildMs = 15 * 60_000;
@@ -44,6 +46,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   return async () => await engines[Symbol.asyncDispose]();
 }
 
+const podmanPrograms = ["bash", "sh", "sleep", "cat", "ls", "echo", "true", "id", "env"].map((name) => `/bin/${name}`);
+
 /** Builds with the command itself, which also tests a build from nothing. */
 function buildImage(kind: EngineKind, engine: TestEngine): Promise<ImageBuild> {
   const host = engine.available ? engine.host : "";
@@ -57,13 +61,23 @@ function buildImage(kind: EngineKind, engine: TestEngine): Promise<ImageBuild> {
   });
 }
 
-/** Does the same as `docker save | podman load`. */
+/**
+ * Gives Podman an image under the name of the default one. What is in it is not the question there, and to copy the whole image takes
+ * half a minute of CPU time. So it is this machine's Python with a few programs, unless every question is asked everywhere.
+ */
 async function shareImage(dockerHost: string, podmanHost: string): Promise<void> {
   const docker = await engineClient("docker", dockerHost);
   const podman = await engineClient("podman", podmanHost);
   const { defaultImage } = await import("../../src/runners/container/image/default-image.ts");
+  const { imageLabels } = await import("../../src/runners/container/image/image-list.ts");
   const there = await podman.json({ path: `/images/${defaultImage()}/json` }).catch(() => undefined);
   if (there !== undefined) return;
+  if (!isThorough) {
+    const labels = imageLabels(defaultImage().split(":")[1] ?? "", "this machine");
+    const changes = Object.entries(labels).map(([name, value]) => `LABEL ${name}=${JSON.stringify(value)}`);
+    return await importHostPython(podman, defaultImage(), { programs: podmanPrograms, changes });
+  }
+  // the same as `docker save | podman load`
   const saved = await docker.stream({ path: `/images/${defaultImage()}/get`, timeoutMs: buildMs });
   await podman.bytes({
     ...{ method: "POST", path: "/images/load", timeoutMs: buildMs },

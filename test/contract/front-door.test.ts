@@ -1,10 +1,11 @@
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { silentAudit } from "../../src/audit/audit.ts";
 import { processRunner } from "../../src/runners/process/runner.ts";
 import { wasmRunner } from "../../src/runners/wasm/runner.ts";
 import { Codecell } from "../../src/sessions/codecell.ts";
+import { borrowedRunner } from "../../src/sessions/packages/build-cell.ts";
 import { newStateDir, removeStateDir } from "../support/managers.ts";
 import { skipsProcess } from "../support/process-cells.ts";
 
@@ -15,7 +16,11 @@ beforeEach(async () => {
 afterEach(() => removeStateDir(stateDir));
 
 describe.skipIf(skipsProcess)("the public API with the process runner", () => {
-  const open = (policy = {}) => Codecell.open({ policy, runners: [processRunner()], stateDir });
+  /** One for all tests: it looks for bubblewrap and Python once. */
+  const shared = processRunner();
+  afterAll(() => shared[Symbol.asyncDispose]());
+  const runners = [borrowedRunner(shared)];
+  const open = (policy = {}) => Codecell.open({ policy, runners, stateDir });
 
   test("one Session class can run, fork, roll back and close", async () => {
     await using codecell = await open();
@@ -35,7 +40,7 @@ describe.skipIf(skipsProcess)("the public API with the process runner", () => {
 
   test("files that a run makes are artifacts that the host can read", async () => {
     // a relative state directory is one of this process, not of the cell
-    await using codecell = await Codecell.open({ runners: [processRunner()], stateDir: relative("", stateDir) });
+    await using codecell = await Codecell.open({ runners, stateDir: relative("", stateDir) });
     const session = await codecell.session();
     const { artifacts } = await session.run("open('out.txt', 'w').write('hello')");
     expect(artifacts).toMatchObject([{ name: "out.txt", size: 5 }]);
@@ -72,7 +77,7 @@ describe.skipIf(skipsProcess)("the public API with the process runner", () => {
   test("a policy path is read from disk, and its audit settings apply", async () => {
     const file = join(stateDir, "sandbox.policy.yaml");
     await writeFile(file, "proc: { timeout: 7s }\n");
-    const codecell = await Codecell.open({ policy: file, runners: [processRunner()], stateDir });
+    const codecell = await Codecell.open({ policy: file, runners, stateDir });
     expect(codecell.policy.proc.timeoutMs).toBe(7_000);
     await (await codecell.session()).run("1");
     await codecell.close();
@@ -83,13 +88,13 @@ describe.skipIf(skipsProcess)("the public API with the process runner", () => {
     "a private state directory is refused to root only if sessions are kept in it",
     async () => {
       await mkdir(join(stateDir, "private"), { mode: 0o700 }); // root's cells run under another uid and cannot enter it
-      const inside = { runners: [processRunner()], stateDir: join(stateDir, "private", "state") };
+      const inside = { runners, stateDir: join(stateDir, "private", "state") };
       await using codecell = await Codecell.open(inside);
       expect(await (await codecell.session()).run("open('f', 'w').write('x')")).toMatchObject({
         status: "ok",
         value: "1",
       });
-      const kept = Codecell.open({ ...inside, runners: [processRunner()], policy: { session: { persist: true } } });
+      const kept = Codecell.open({ ...inside, policy: { session: { persist: true } } });
       await expect(kept).rejects.toMatchObject({ code: "usage", hint: expect.stringContaining("chmod o+x") });
     },
   );
@@ -99,7 +104,7 @@ describe.skipIf(skipsProcess)("the public API with the process runner", () => {
   });
 
   test("with the audit turned off, the receipt says that nobody enforces it", async () => {
-    await using codecell = await Codecell.open({ runners: [processRunner()], stateDir, audit: silentAudit });
+    await using codecell = await Codecell.open({ runners, stateDir, audit: silentAudit });
     const { receipt } = await (await codecell.session()).run("1");
     const audit = receipt.rules.filter(({ rule }) => rule.startsWith("audit."));
     expect(audit.map(({ by }) => by)).toEqual(audit.map(() => "nobody"));

@@ -21,6 +21,7 @@ export function hostCallContract(session: () => LiveSession): void {
       });
 
     let ended: unknown;
+    let hangs = () => {};
     const functions = table({
       lookup: {
         description: "Looks a word up.",
@@ -48,6 +49,7 @@ export function hostCallContract(session: () => LiveSession): void {
               ended = signal.reason;
               reject(signal.reason);
             });
+            hangs();
           }),
       },
       hangShortly: {
@@ -118,9 +120,12 @@ export function hostCallContract(session: () => LiveSession): void {
       const late = await run("try:\n    hangShortly()\nexcept TimeoutError as error:\n    print(error)");
       expect(late.stdout).toBe("hangShortly took longer than 50 ms\n");
       const controller = new AbortController();
+      const hanging = new Promise<void>((resolve) => {
+        hangs = resolve;
+      });
       const stopped = run("kept = 5\nhang()", { signal: controller.signal });
-      await expect.poll(() => session().isBusy).toBe(true);
-      setTimeout(() => controller.abort(), 200);
+      await Promise.race([hanging, stopped]);
+      controller.abort();
       expect(await stopped).toMatchObject({ status: "cancelled", state: "kept" });
       expect(ended).toMatchObject({
         message: expect.stringMatching(/^the (program no longer waits for it|run has ended)$/),

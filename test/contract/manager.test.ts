@@ -1,26 +1,19 @@
 import { readdirSync } from "node:fs";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { PolicyInput } from "../../src/policy/schema.ts";
-import type { Codecell } from "../../src/sessions/codecell.ts";
 import type { CodecellOptions } from "../../src/sessions/codecell-options.ts";
-import { newStateDir, openManager, removeStateDir, runIn } from "../support/managers.ts";
+import { ManagerHome, runIn } from "../support/managers.ts";
 import { eventually, hostProcesses, idle, ownCells, skipsProcess, within } from "../support/process-cells.ts";
 
 describe.skipIf(skipsProcess)("a Codecell", () => {
-  let stateDir: string;
-  const opened: Codecell[] = [];
-  beforeEach(async () => {
-    stateDir = await newStateDir();
+  let home: ManagerHome;
+  beforeAll(async () => {
+    home = await ManagerHome.make();
   });
-  afterEach(async () => {
-    for (const manager of opened.splice(0)) await manager[Symbol.asyncDispose]();
-    await removeStateDir(stateDir);
-  });
-  const open = async (session: PolicyInput["session"] = {}, options: Partial<CodecellOptions> = {}) => {
-    const manager = await openManager(stateDir, { session, proc: { timeout: "10s" } }, options);
-    opened.push(manager);
-    return manager;
-  };
+  afterAll(() => home?.[Symbol.asyncDispose]());
+  afterEach(() => home.clear());
+  const open = (session: PolicyInput["session"] = {}, options: Partial<CodecellOptions> = {}) =>
+    home.open({ session, proc: { timeout: "10s" } }, options);
 
   describe("by id", () => {
     test("opens one session for simultaneous calls with the same id", async () => {
@@ -52,7 +45,7 @@ describe.skipIf(skipsProcess)("a Codecell", () => {
       await manager.closeSession("here");
       await expect(session.run("1")).rejects.toMatchObject({ code: "session_closed" });
       await expect(manager.get("here")).rejects.toMatchObject({ code: "session_unknown" });
-      expect(readdirSync(`${stateDir}/workspaces`)).toEqual([]);
+      expect(readdirSync(`${home.stateDir}/workspaces`)).toEqual([]);
     });
 
     test("gives an id to only one of two simultaneous forks, and leaks neither", async () => {
@@ -87,10 +80,8 @@ describe.skipIf(skipsProcess)("a Codecell", () => {
       await expect(manager.session("c", { waitMs: 60 })).rejects.toMatchObject({ code: "session_limit" });
       const waiting = manager.session("d", { waitMs: 20_000 });
       await idle(20);
-      const began = performance.now();
       await manager.closeSession("a");
-      expect((await within(5_000, waiting)).id).toBe("d");
-      expect(performance.now() - began).toBeLessThan(3_000);
+      expect((await within(10_000, waiting)).id).toBe("d"); // before its own wait of 20 s is over
       expect((await manager.session("b")).id).toBe("b");
     });
 

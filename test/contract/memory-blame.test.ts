@@ -1,13 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  bothLayouts,
-  hasMemoryGroup,
-  idle,
-  openCells,
-  run,
-  skipsProcess,
-  withoutGroups,
-} from "../support/process-cells.ts";
+import { bothLayouts, hasMemoryGroup, openCells, run, skipsProcess, withoutGroups } from "../support/process-cells.ts";
 
 const memory = "192MiB";
 /** The group's limit includes files in memory. A small one is full sooner, on a machine where new pages are slow. */
@@ -19,10 +11,16 @@ describe.skipIf(skipsProcess)("the memory limit", () => {
     async (layout) => {
       await using codecell = await openCells(layout, { proc: { memory, disk } });
       await using session = await codecell.openSession();
-      const timer = "import threading\nthreading.Timer(0.2, lambda: bytearray(1 << 30)).start()";
-      expect((await run(session, timer)).status).toBe("ok");
-      await expect.poll(async () => (await session.usage()).oomKills, { timeout: 10_000 }).toBeGreaterThan(0);
-      await idle(500); // until the supervisor has noticed, or the kill would end the next run
+      const later = `
+import os, threading, time
+def wait():
+    while not os.path.exists("/workspace/go"): time.sleep(0.01)
+    bytearray(1 << 30)
+threading.Thread(target=wait).start()`;
+      expect((await run(session, later)).status).toBe("ok");
+      await session.files?.write("go", Buffer.from(""), { maxBytes: 1 });
+      await expect.poll(async () => (await session.usage()).oomKills).toBeGreaterThan(0);
+      await expect.poll(() => session.losses.isUnseen).toBe(true); // or the kill would end the next run
       expect((await run(session, "1")).notes.join(" ")).toContain("between two runs");
       expect((await run(session, "import os\nos.kill(os.getpid(), 9)")).status).toBe("crashed");
       expect((await run(session, "bytearray(1 << 30)")).status).toBe("out_of_memory");

@@ -2,28 +2,29 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, rm, truncate, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { PolicyInput } from "../../src/policy/schema.ts";
+import { processRunner } from "../../src/runners/process/runner.ts";
 import type { Codecell } from "../../src/sessions/codecell.ts";
 import type { Session } from "../../src/sessions/session.ts";
-import { newStateDir, openManager, removeStateDir, runIn } from "../support/managers.ts";
-import { copied, eventually, hostProcesses, idle, skipsProcess, within } from "../support/process-cells.ts";
+import { ManagerHome, runIn } from "../support/managers.ts";
+import { copied, eventually, hostProcesses, skipsProcess, within } from "../support/process-cells.ts";
 
 describe.skipIf(skipsProcess)("a persistent session", () => {
+  let home: ManagerHome;
   let stateDir: string;
-  const opened: Codecell[] = [];
-  beforeEach(async () => {
-    stateDir = await newStateDir();
+  beforeAll(async () => {
+    home = await ManagerHome.make();
+    stateDir = home.stateDir;
   });
-  afterEach(async () => {
-    for (const manager of opened.splice(0)) await manager[Symbol.asyncDispose]();
-    await removeStateDir(stateDir);
+  afterAll(() => home?.[Symbol.asyncDispose]());
+  afterEach(() => home.clear());
+  const policy = (session: PolicyInput["session"] = {}): PolicyInput => ({
+    ...{ session: { persist: true, ...session }, proc: { timeout: "10s" } },
   });
-  const open = async (session: PolicyInput["session"] = {}, dir = stateDir) => {
-    const manager = await openManager(dir, { session: { persist: true, ...session }, proc: { timeout: "10s" } });
-    opened.push(manager);
-    return manager;
-  };
+  const open = (session: PolicyInput["session"] = {}) => home.open(policy(session));
+  /** With a runner of its own, which leaves nothing mounted. */
+  const openOn = (dir: string) => home.open(policy(), { runners: [processRunner({ layout: "template" })] }, dir);
   const restart = async (manager: Codecell, session: PolicyInput["session"] = {}) => {
     await manager[Symbol.asyncDispose]();
     return open(session);
@@ -233,7 +234,8 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
     await copied();
     await expect(session.save()).rejects.toMatchObject({ code: "cell_lost" });
     await runIn(session, "z = 1");
-    await idle(5_000); // the save comes after two seconds
+    const notes = () => session.managed.live?.losses.notes.join();
+    await expect.poll(notes).toContain("could not be saved"); // by itself, after two seconds
     const told = await runIn(session, "x, z");
     expect(told).toMatchObject({ status: "ok", value: "([1, 2], 1)" });
     expect(told.notes.join()).toContain("could not be saved");
@@ -319,7 +321,7 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
       execFileSync("mount", ["-t", "tmpfs", "-o", "size=6m,mode=0711", "none", dir]);
       try {
         await chmod(dir, 0o711);
-        const manager = await open({}, dir);
+        const manager = await openOn(dir);
         const session = await manager.session("kept");
         await runIn(session, "x = 'small'\nopen('file.txt', 'w').write('file')");
         await session.save();
@@ -335,12 +337,12 @@ describe.skipIf(skipsProcess)("a persistent session", () => {
         });
         expect(readdirSync(join(dir, "sessions", "kept")).filter((name) => name.endsWith(".draft"))).toEqual([]);
         await manager[Symbol.asyncDispose]();
-        const next = await open({}, dir);
+        const next = await openOn(dir);
         const result = await runIn(await next.get("kept"), "x, open('file.txt').read(), 'big' in globals()");
         expect(result.value).toBe("('small', 'file', False)");
         expect(result.notes.join()).toMatch(/restored from the save after run 1; later changes are lost/);
       } finally {
-        for (const manager of opened.splice(0)) await manager[Symbol.asyncDispose]();
+        await home.closeManagers();
         execFileSync("umount", [dir]);
       }
     },

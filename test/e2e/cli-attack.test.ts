@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { codecellHere } from "./codecell-here.ts";
 import { availableRunners, CodecellProcess, codecell, launcher, living } from "./codecell-process.ts";
 
 const runners = await availableRunners();
@@ -103,7 +104,7 @@ test.each([
   [["doctor", "--attack", "--only", "nothing/*"], 'no attack matches "nothing/*"', "network/*"],
   [["doctor", "--only", "network/*"], "--only needs --attack", "codecell help doctor"],
 ])("codecell %s is a usage error with a hint", async (argv, message, hint) => {
-  const { code, stderr } = await codecell(argv);
+  const { code, stderr } = await codecellHere(argv);
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
   expect(stderr).toContain(hint);
 });

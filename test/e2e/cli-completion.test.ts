@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commands } from "../../src/surfaces/cli/commands.ts";
 import { makeCommandList } from "../../src/surfaces/cli/completion/command-list.ts";
+import { codecellHere } from "./codecell-here.ts";
 import { launcher, root } from "./codecell-process.ts";
 
 /** Real shells, with the script of `codecell completion` and a `codecell` on PATH. */
@@ -164,7 +165,7 @@ for (const name of ["zsh", "fish"]) {
 }
 
 test.each(["bash", "zsh", "fish"])("the %s script asks codecell with the words and drops its errors", async (name) => {
-  const text = await shell("codecell", ["completion", name]);
+  const { stdout: text } = await codecellHere(["completion", name]);
   expect(text).toContain(" completion --words -- ");
   expect(text).toContain("2>/dev/null");
   for (const { name: command } of commands) if (command.includes(" ")) expect(text).not.toContain(command);

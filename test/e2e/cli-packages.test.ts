@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { removeTree } from "../../src/lib/files/remove-tree.ts";
 import { PackageIndex } from "../support/package-index.ts";
 import { copyWasmRuntime } from "../support/wasm-runtime.ts";
+import { codecellHere } from "./codecell-here.ts";
 import { availableRunners, codecell } from "./codecell-process.ts";
 
 const runners = await availableRunners();
@@ -65,27 +66,14 @@ afterAll(async () => {
 
 const from = () => ["--index-url", index.url];
 const start = (argv: readonly string[], env: Record<string, string> = {}) =>
-  codecell(argv, { cwd, env: { XDG_STATE_HOME: home, ...env } });
+  codecellHere(argv, { cwd, env: { XDG_STATE_HOME: home, ...env } });
 const sets = async () => (await readdir(join(home, "codecell", "packages", "sets")).catch(() => [])).sort();
 
 describe.each(runners)("codecell run with packages in the %s runner", (runner) => {
   const run = (...argv: string[]) => start(["run", "--runner", runner, ...from(), ...argv]);
 
-  test("installs a package with its dependency, and the next run needs no network", async () => {
-    const code = "import good, helper, os; print(good.name, helper.value, os.listdir('/deps') != [])";
-    const where = runner === "srt" ? code.replace("'/deps'", "os.path.dirname(good.__file__)") : code;
-    const first = await run("--with", "good==1.0", "-c", where);
-    expect(first).toMatchObject({ code: 0, stdout: "good 21 True\n" });
-    index.forget();
-    const second = await run("--with", "good==1.0", "-c", where);
-    expect(second).toMatchObject({ code: 0, stdout: "good 21 True\n", stderr: "" });
-    const offline = await run("--with", "good==1.0", "--offline", "-c", where);
-    expect(offline).toMatchObject({ code: 0, stdout: "good 21 True\n", stderr: "" });
-    expect(index.requests).toEqual([]);
-  });
-
-  test("the program can read its packages and not change them", async () => {
-    const code = `import good, os
+  test("installs a package with its dependency, which the program can read and not change", async () => {
+    const code = `import good, helper, hooks, os
 directory = os.path.dirname(good.__file__)
 through = []
 for name, way in {
@@ -94,21 +82,26 @@ for name, way in {
 }.items():
     try: way(); through.append(name)
     except OSError: pass
-print(through)`;
-    expect(await run("--with", "good==1.0", "-c", code)).toMatchObject({ code: 0, stdout: "[]\n" });
-  });
+print(good.name, helper.value, directory, through)
+print("hooks ran:", hooks.ran)`;
+    const needed = ["--with", "good==1.0", "--with", "hooks"];
+    const first = await run(...needed, "-c", code);
+    // neither a .pth file nor a sitecustomize of a wheel is executed
+    const printed = expect.stringMatching(/^good 21 \S+ \[\]\nhooks ran: False\n$/);
+    expect(first).toMatchObject({ code: 0, stdout: printed });
+    if (runner !== "srt") expect(first.stdout).toContain(" /deps ");
 
-  test("neither a .pth file nor a sitecustomize of a wheel is executed", async () => {
-    const finished = await run("--with", "hooks", "-c", "import hooks; print(hooks.ran)");
-    expect(finished).toMatchObject({ code: 0, stdout: "False\n" });
-  });
-
-  test("the receipt names the versions that were installed", async () => {
-    const finished = await run("--with", "good==1.0", "--json", "-c", "1");
-    const { receipt } = JSON.parse(finished.stdout);
+    // the next run, in a process that knows nothing, needs no network
+    index.forget();
+    const argv = ["run", "--runner", runner, ...from(), ...needed, "--json", "-c", code];
+    const second = await codecell(argv, { cwd, env: { XDG_STATE_HOME: home } });
+    expect(second).toMatchObject({ code: 0, stderr: "" });
+    expect(index.requests).toEqual([]);
+    const { stdout, receipt } = JSON.parse(second.stdout);
+    expect(stdout).toEqual(printed);
     const row = receipt.rules.find(({ rule }: { rule: string }) => rule === "kernel.packages");
-    expect(row).toMatchObject({ by: "host", value: expect.stringMatching(/^good==1\.0; from http/) });
-    expect(row.how).toMatch(/; installed: good 1\.0, helper 2\.1$/);
+    expect(row).toMatchObject({ by: "host", value: expect.stringMatching(/^good==1\.0, hooks; from http/) });
+    expect(row.how).toMatch(/; installed: good 1\.0, helper 2\.1, hooks 1\.0$/);
   });
 
   test("a cell without packages has none", async () => {
@@ -123,19 +116,21 @@ print(through)`;
 describe("codecell run --with", () => {
   const run = (...argv: string[]) => start(["run", ...from(), ...argv]);
 
-  test.each([
-    ["badhash", /sha256|hash/],
-    ["source-only", /source|sdist/],
-    ["native", /wheel/],
-    ["unknown-name", /unknown-name/],
-  ])("%s is refused with the reason, and nothing is half installed", async (name, reason) => {
+  test("what cannot be installed is refused with the reason, and the cache still serves what is in it", async () => {
+    const good = ["--with", "good==1.0", "-c", "import good; good.name"];
+    expect((await run(...good)).stdout).toBe("'good'\n");
     const before = await sets();
-    const finished = await run("--with", name, "-c", "1");
-    expect(finished).toMatchObject({ code: 4, stdout: "" });
-    expect(finished.stderr).toMatch(reason);
-    expect(await sets()).toEqual(before);
-    // the cache still serves what is in it
-    expect((await run("--with", "good==1.0", "-c", "import good; good.name")).stdout).toBe("'good'\n");
+    for (const [name, reason] of [
+      ["badhash", /sha256|hash/],
+      ["source-only", /source|sdist/],
+      ["native", /wheel/],
+      ["unknown-name", /unknown-name/],
+    ] as const) {
+      const finished = await run("--with", name, "-c", "1");
+      expect(finished, name).toMatchObject({ code: 4, stdout: "", stderr: expect.stringMatching(reason) });
+      expect(await sets(), `${name} is not half installed`).toEqual(before);
+    }
+    expect((await run("--offline", ...good)).stdout).toBe("'good'\n");
   });
 
   test("versions that cannot be together name both who ask", async () => {
@@ -183,7 +178,8 @@ describe("codecell run --with", () => {
 
   test("downloads are announced on stderr", async () => {
     const other = await openHome();
-    const finished = await start(["run", ...from(), "--with", "helper", "-c", "1"], { XDG_STATE_HOME: other });
+    const argv = ["run", ...from(), "--with", "helper", "-c", "1"];
+    const finished = await codecell(argv, { cwd, env: { XDG_STATE_HOME: other } });
     expect(finished).toMatchObject({ code: 0, stderr: expect.stringMatching(/^codecell: downloading helper 2\.1/) });
   });
 });

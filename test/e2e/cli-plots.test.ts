@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { codecellHere } from "./codecell-here.ts";
 import { availableRunners, codecell, launcher, stateHome } from "./codecell-process.ts";
 
 const runners = await availableRunners();
@@ -48,7 +49,7 @@ test.each(runners)("codecell run --plots saves a figure and its page as files in
 });
 
 test("codecell run without --plots saves pictures in the state directory, and leaves the current one alone", async () => {
-  const { code, stderr } = await codecell(["run", "plot.py"], { cwd });
+  const { code, stderr } = await codecellHere(["run", "plot.py"], { cwd });
   const [, path = ""] = /^codecell: saved (\S+\/codecell\/plots\/\S+\/plot-1\.png) /.exec(stderr) ?? [];
   expect(code).toBe(0);
   expect(isRedPicture(path)).toBe(true);
@@ -59,9 +60,9 @@ test("codecell run --session saves plots beside the session, and sessions rm del
   chmodSync(cwd, 0o711); // cells of root have another user, who must be able to reach the workspace
   const env = { XDG_STATE_HOME: join(cwd, "state") };
   const directory = join(cwd, "state", "codecell", "sessions", "plotted", "plots");
-  const first = await codecell(["run", "--session", "plotted", "plot.py"], { cwd, env });
+  const first = await codecellHere(["run", "--session", "plotted", "plot.py"], { cwd, env });
   expect(first.stderr).toContain(`codecell: saved ${join(directory, "plot-1.png")}`);
-  const second = await codecell(["run", "--session", "plotted", "plot.py", "--json"], { cwd, env });
+  const second = await codecellHere(["run", "--session", "plotted", "plot.py", "--json"], { cwd, env });
   const { displays } = JSON.parse(second.stdout) as { displays: { mime_type: string; path: string | null }[] };
   expect(displays.map(({ mime_type, path }) => [mime_type, path])).toEqual([
     ["text/plain", null],
@@ -69,12 +70,12 @@ test("codecell run --session saves plots beside the session, and sessions rm del
     ["image/png", join(directory, "plot-2.png")],
   ]);
   expect(readdirSync(directory).sort()).toEqual(["plot-1.png", "plot-2.png"]);
-  expect((await codecell(["sessions", "rm", "plotted"], { cwd, env })).code).toBe(0);
+  expect((await codecellHere(["sessions", "rm", "plotted"], { cwd, env })).code).toBe(0);
   expect(() => readdirSync(directory)).toThrow("ENOENT");
 });
 
 test("codecell run --plots with a wrong directory fails before the program runs", async () => {
-  const { code, stdout, stderr } = await codecell(["run", "plot.py", "--plots", "plot.py"], { cwd });
+  const { code, stdout, stderr } = await codecellHere(["run", "plot.py", "--plots", "plot.py"], { cwd });
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toContain('plots cannot be saved in "plot.py": it is not a directory');
 });
@@ -85,30 +86,37 @@ for i in range(1_000):
 `;
 
 test("a thousand fake pictures leave no file and no control sequence", async () => {
-  const { stdout, stderr } = await codecell(["run", "-c", hostile, "--plots", "out"], { cwd });
+  const { stdout, stderr } = await codecellHere(["run", "-c", hostile, "--plots", "out"], { cwd });
   expect(stdout).toBe("");
   expect(stderr).not.toContain("\u001b");
   expect(stderr.split("\n").length).toBeLessThan(40);
   expect(readdirSync(join(cwd, "out"))).toEqual([]);
 });
 
-test.each([
-  ["kitty", { TERM: "xterm-kitty" }, "\u001b_Ga=T,f=100,t=d,q=2,m=0;iVBORw0KGgo"],
-  ["iTerm2", { TERM: "xterm-256color", TERM_PROGRAM: "iTerm.app" }, "\u001b]1337;File=inline=1;size="],
-  ["a terminal with sixels", { TERM: "foot" }, '\u001bP0;1;0q"1;1;3;7#0;2;100;0;0#0~~~-#0@@@-\u001b\\'],
-])("codecell run shows a figure in %s", async (_, env, picture) => {
-  const shown = await inTerminal(["run", "plot.py", "--plots", "out"], env);
-  const [before = "", after = ""] = shown.split(picture);
+test("codecell run shows a figure in kitty", async () => {
+  const shown = await inTerminal(["run", "plot.py", "--plots", "out"], { TERM: "xterm-kitty" });
+  const [before = "", after = ""] = shown.split("\u001b_Ga=T,f=100,t=d,q=2,m=0;iVBORw0KGgo");
   expect(before).toContain("before\r\n");
   expect(after).toContain("saved out/plot-1.png");
   expect(after).toContain("after\r\n");
 });
 
+test.each([
+  ["iTerm2", { TERM: "xterm-256color", TERM_PROGRAM: "iTerm.app" }, "\u001b]1337;File=inline=1;size="],
+  ["a terminal with sixels", { TERM: "foot" }, '\u001bP0;1;0q"1;1;3;7#0;2;100;0;0#0~~~-#0@@@-\u001b\\'],
+])("codecell run shows a figure in %s", async (_, env, picture) => {
+  const { stdout, stderr } = await onFakeTerminal(["run", "plot.py", "--plots", "out"], env);
+  const [before = "", after = ""] = stdout.split(picture);
+  expect(before).toBe("before\n");
+  expect(after).toMatch(/\nafter\n$/);
+  expect(stderr).toContain("saved out/plot-1.png");
+});
+
 test("a terminal that is not known to show pictures, and tmux, get the path", async () => {
   for (const env of [{ TERM: "xterm-256color" }, { TERM: "xterm-kitty", TMUX: "/tmp/tmux-0/default,1,0" }]) {
-    const shown = await inTerminal(["run", "plot.py", "--plots", "out"], env);
-    expect(shown).toContain("saved out/plot-");
-    expect(shown).not.toMatch(/iVBOR|1337|0;1;0q/);
+    const { stdout, stderr } = await onFakeTerminal(["run", "plot.py", "--plots", "out"], env);
+    expect(stderr).toContain("saved out/plot-");
+    expect(stdout + stderr).not.toMatch(/iVBOR|1337|0;1;0q/);
   }
 });
 
@@ -119,6 +127,13 @@ test("codecell repl shows and saves figures as run does", async () => {
   expect(shown).toContain("saved out/plot-1.png");
   expect(isRedPicture(join(cwd, "out/plot-1.png"))).toBe(true);
 });
+
+/** The variables by which a terminal is known, without those of the terminal that the tests run in. */
+const unknownTerminal = { TMUX: "", STY: "", TERM_PROGRAM: "", KITTY_WINDOW_ID: "", LC_TERMINAL: "" };
+
+function onFakeTerminal(argv: readonly string[], env: Record<string, string>) {
+  return codecellHere(argv, { cwd, isTTY: true, env: { ...unknownTerminal, ...env } });
+}
 
 /** What a real terminal receives. */
 function inTerminal(argv: readonly string[], env: Record<string, string>, typed = ""): Promise<string> {

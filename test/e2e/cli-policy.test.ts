@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { codecell } from "./codecell-process.ts";
+import { codecellHere } from "./codecell-here.ts";
 
 let cwd: string;
 beforeEach(async () => {
@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(cwd, { recursive: true }));
 
-const policy = (...argv: string[]) => codecell(["policy", ...argv], { cwd });
+const policy = (...argv: string[]) => codecellHere(["policy", ...argv], { cwd });
 
 test("codecell policy init writes a file that check, explain and run accept", async () => {
   expect(await policy("init")).toMatchObject({ code: 0, stdout: expect.stringContaining("sandbox.policy.yaml") });
@@ -18,7 +18,7 @@ test("codecell policy init writes a file that check, explain and run accept", as
   const { code, stdout } = await policy("explain");
   expect(code).toBe(0);
   expect(stdout).toMatch(/^proc\.timeout +30s +/m);
-  expect(await codecell(["run", "-c", "'ok'"], { cwd })).toMatchObject({ code: 0, stdout: "'ok'\n" });
+  expect(await codecellHere(["run", "-c", "'ok'"], { cwd })).toMatchObject({ code: 0, stdout: "'ok'\n" });
 });
 
 test("codecell policy init does not overwrite a file without --force", async () => {

@@ -11,6 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { codecellHere } from "./codecell-here.ts";
 import { availableRunners, codecell } from "./codecell-process.ts";
 
 const runners = await availableRunners();
@@ -74,23 +75,23 @@ test.skipIf(!hasProcess)("--project leaves nothing but new files in a session's 
   const argv = ["--session", "neighbours", "--runner", "process"];
   const env = { XDG_STATE_HOME: join(cwd, "state") };
   const file = program('open("out.txt", "w").write(open("data.csv").read())\n');
-  const first = await codecell(["run", file, "--project", ".", ...argv], { cwd, env });
+  const first = await codecellHere(["run", file, "--project", ".", ...argv], { cwd, env });
   expect(first.stderr).toContain("codecell: wrote out.txt (4 B)\n");
-  const second = await codecell(["run", "-c", "import os; sorted(os.listdir())", ...argv], { cwd, env });
+  const second = await codecellHere(["run", "-c", "import os; sorted(os.listdir())", ...argv], { cwd, env });
   expect(second.stdout).toBe("['out.txt']\n");
 });
 
 test.skipIf(!hasProcess)("a bash script sees its neighbours too", async () => {
   writeFileSync(join(cwd, "job.sh"), "cat data.csv; echo new > data.csv || echo refused\n");
-  const { stdout } = await codecell(["run", "job.sh", "--project", ".", "--runner", "process"], { cwd });
+  const { stdout } = await codecellHere(["run", "job.sh", "--project", ".", "--runner", "process"], { cwd });
   expect(stdout).toBe("a,b\nrefused\n");
 });
 
 test("--project is refused if it is no directory, or one that no cell may see", async () => {
-  const missing = await codecell(["run", "src/main.py", "--project", "nowhere"], { cwd });
+  const missing = await codecellHere(["run", "src/main.py", "--project", "nowhere"], { cwd });
   expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining('--project "nowhere" is not a directory') });
   for (const runner of runners) {
-    const refused = await codecell(["run", "src/main.py", "--project", "/etc", "--runner", runner], { cwd });
+    const refused = await codecellHere(["run", "src/main.py", "--project", "/etc", "--runner", runner], { cwd });
     expect(refused).toMatchObject({ stdout: "", stderr: expect.stringContaining("/etc is refused") });
     expect(refused.code).not.toBe(0);
   }
@@ -98,7 +99,7 @@ test("--project is refused if it is no directory, or one that no cell may see", 
 
 test("a project of more than 1000 files is not copied into wasm, and the program does not run", async () => {
   for (let index = 0; index < 1001; index++) writeFileSync(join(cwd, "tables", `${index}`), "");
-  const { code, stdout, stderr } = await codecell(["run", "src/main.py", "--project", ".", "--runner", "wasm"], {
+  const { code, stdout, stderr } = await codecellHere(["run", "src/main.py", "--project", ".", "--runner", "wasm"], {
     cwd,
   });
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -108,7 +109,9 @@ test("a project of more than 1000 files is not copied into wasm, and the program
 test.each(runners)(
   "a script that cannot open its neighbour gets a hint at --project in the %s runner",
   async (runner) => {
-    const opens = await codecell(["run", program("open('tables/more.csv')"), "--runner", runner, "--json"], { cwd });
+    const opens = await codecellHere(["run", program("open('tables/more.csv')"), "--runner", runner, "--json"], {
+      cwd,
+    });
     const { notes } = JSON.parse(opens.stdout) as { notes: string[] };
     expect(opens.code).toBe(1);
     expect(notes.at(-1)).toContain("tables is beside program.py on the host, but not in the cell; add --project . ");
@@ -116,11 +119,11 @@ test.each(runners)(
 );
 
 test("a script that cannot import its neighbour gets a hint at --project, with a directory to paste", async () => {
-  const { code, stderr } = await codecell(["run", join(cwd, program("import helper"))]);
+  const { code, stderr } = await codecellHere(["run", join(cwd, program("import helper"))]);
   expect(code).toBe(1);
   expect(stderr).toContain("codecell: helper.py is beside program.py on the host, but not in the cell; ");
   expect(stderr).toContain(`add --project ${cwd} to let the program read that directory\n`);
-  const absent = await codecell(["run", program("import absent")], { cwd });
+  const absent = await codecellHere(["run", program("import absent")], { cwd });
   expect(absent.code).toBe(1);
   expect(absent.stderr).not.toContain("--project");
 });

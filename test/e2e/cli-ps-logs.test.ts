@@ -4,6 +4,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { codecellHere } from "./codecell-here.ts";
 import { availableRunners, CodecellProcess, codecell, launcher } from "./codecell-process.ts";
 
 const runners = await availableRunners();
@@ -18,11 +19,13 @@ beforeEach(async () => {
 });
 afterEach(() => rm(cwd, { recursive: true, force: true }));
 
-const call = (...argv: string[]) => codecell(argv, { cwd, env });
-const ps = async (...argv: string[]) => JSON.parse((await call("ps", "--json", ...argv)).stdout);
+const call = (...argv: string[]) => codecellHere(argv, { cwd, env });
+/** `codecell ps` reads the directory of its own process, so it is told that of the processes that the test starts. */
+const shown = async (...argv: string[]) => (await call("ps", "--runtime-dir", join(cwd, "codecell"), ...argv)).stdout;
+const ps = async (...argv: string[]) => JSON.parse(await shown("--json", ...argv));
 
 test("codecell ps shows a session while its program runs, and nothing of a process that was killed", async () => {
-  expect((await call("ps")).stdout).toContain("no live sessions");
+  expect(await shown()).toContain("no live sessions");
   const code = "print('begun', flush=True)\nimport time\ntime.sleep(60)";
   const running = new CodecellProcess(launcher, ["run", "--session", "demo", "--runner", runner, "-c", code], {
     cwd,
@@ -41,13 +44,13 @@ test("codecell ps shows a session while its program runs, and nothing of a proce
     },
   ]);
   expect(processes).toMatchObject([{ pid: running.pid, command: "run", sessions: 1 }]);
-  expect((await call("ps")).stdout).toMatch(
+  expect((await codecell(["ps"], { cwd, env })).stdout).toMatch(
     new RegExp(
       `^SESSION +RUNNER +STATE +AGE +MEMORY +RUNS +PROCESS\\ndemo +${runner} +running \\d+s .* run ${running.pid}\\n$`,
     ),
   );
-  expect((await call("ps", "-q")).stdout).toBe("demo\n");
-  expect((await call("logs", "demo")).stdout).toMatch(
+  expect(await shown("-q")).toBe("demo\n");
+  expect((await codecell(["logs", "demo"], { cwd, env })).stdout).toMatch(
     /demo#1 started \(python\)\n {4}print\('begun'.*\n.*\n.*\n +no end is recorded/,
   );
   process.kill(running.pid, "SIGKILL");
@@ -62,8 +65,8 @@ test("codecell ps shows the session of a repl, and codecell ps --all a service w
     env: { ...process.env, ...env },
   });
   repl.stdin.write("6 * 7\n");
-  let shown = "";
-  while (!shown.includes("42")) shown += (await once(repl.stdout, "data"))[0];
+  let printed = "";
+  while (!printed.includes("42")) printed += (await once(repl.stdout, "data"))[0];
   expect((await ps()).sessions).toMatchObject([
     { process: { pid: repl.pid, command: "repl" }, runs: 1, persistent: false },
   ]);
@@ -72,7 +75,7 @@ test("codecell ps shows the session of a repl, and codecell ps --all a service w
   const pids = (facts: { processes: { pid: number }[] }) => facts.processes.map(({ pid }) => pid);
   expect(pids(await ps())).toEqual([repl.pid]);
   expect(pids(await ps("--all"))).toEqual([repl.pid, service.pid]);
-  expect((await call("ps", "--all")).stdout).toMatch(new RegExp(`\\n- .* no session .* serve ${service.pid}\\n$`));
+  expect(await shown("--all")).toMatch(new RegExp(`\\n- .* no session .* serve ${service.pid}\\n$`));
   process.kill(service.pid, "SIGTERM");
   await service.finished;
   const exited = once(repl, "exit");
@@ -92,7 +95,7 @@ test("codecell logs shows what ran in a session and how it ended, and follows it
   expect(stdout).toMatch(/demo#2 error in \d+ ms, ZeroDivisionError, exit code 1\n$/);
   const follower = new CodecellProcess(launcher, ["logs", "demo", "-f", "--tail", "1"], { cwd, env });
   await follower.printed("demo#2 error");
-  await run("'third'");
+  await codecell(["run", "--session", "demo", "--runner", runner, "-c", "'third'"], { cwd, env });
   await follower.printed("demo#3 ok");
   process.kill(follower.pid, "SIGINT");
   const followed = await follower.finished;

@@ -2,6 +2,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { codecellHere } from "./codecell-here.ts";
 import { availableRunners, codecell } from "./codecell-process.ts";
 import { hasTmux, TmuxTerminal } from "./tmux-terminal.ts";
 
@@ -79,30 +80,30 @@ describe.skipIf(!hasTmux)(title, () => {
       await terminal.type("C-d");
       await terminal.sees("exit code 0");
     });
+  });
 
-    test("keeps variables and history of --session for the next repl, one user at a time", async () => {
-      const stateDir = await mkdtemp(join(tmpdir(), "codecell-repl-"));
-      onTestFinished(() => rm(stateDir, { recursive: true }));
-      await chmod(stateDir, 0o711); // under root, cells run as another user
-      const name = `repl-${runner}`;
-      const argv = ["--runner", runner, "--session", name, "--state-dir", stateDir];
-      const first = await open(argv);
-      await enter(first, "kept = 42", /kept = 42\n>>>/);
-      const meanwhile = await codecell(["repl", ...argv], { stdin: "1\n" });
-      expect(meanwhile).toMatchObject({ code: 75, stdout: "" });
-      expect(meanwhile.stderr).toContain(`session ${name} is open in another process`);
-      await first.type("C-d");
-      await first.sees("exit code 0");
+  test("keeps variables and history of --session for the next repl, one user at a time", async () => {
+    const stateDir = await mkdtemp(join(tmpdir(), "codecell-repl-"));
+    onTestFinished(() => rm(stateDir, { recursive: true }));
+    await chmod(stateDir, 0o711); // under root, cells run as another user
+    const name = `repl-${fastest}`;
+    const argv = ["--runner", fastest, "--session", name, "--state-dir", stateDir];
+    const first = await open(argv);
+    await enter(first, "kept = 42", /kept = 42\n>>>/);
+    const meanwhile = await codecell(["repl", ...argv], { stdin: "1\n" });
+    expect(meanwhile).toMatchObject({ code: 75, stdout: "" });
+    expect(meanwhile.stderr).toContain(`session ${name} is open in another process`);
+    await first.type("C-d");
+    await first.sees("exit code 0");
 
-      const second = await open(argv);
-      await second.type("ke", "Tab", "Enter");
-      await second.sees(/>>> kept\n42\n(?:codecell: .*\n)?>>> ?$/);
-      await enter(second, "%history", /%history\nkept = 42\nkept\n>>>/);
-      await second.type("%exit", "Enter");
-      await second.sees("exit code 0");
+    const second = await open(argv);
+    await second.type("ke", "Tab", "Enter");
+    await second.sees(/>>> kept\n42\n(?:codecell: .*\n)?>>> ?$/);
+    await enter(second, "%history", /%history\nkept = 42\nkept\n>>>/);
+    await second.type("%exit", "Enter");
+    await second.sees("exit code 0");
 
-      expect(await codecell(["run", ...argv, "-c", "kept"])).toMatchObject({ code: 0, stdout: "42\n" });
-    });
+    expect(await codecellHere(["run", ...argv, "-c", "kept"])).toMatchObject({ code: 0, stdout: "42\n" });
   });
 
   test("shows a syntax error where it is, with colours in a terminal that has them", async () => {
@@ -149,6 +150,6 @@ test("codecell repl puts the lines that a command prints into a list", {
   skip: !runners.includes("process"),
 }, async () => {
   const stdin = "names = !echo a; echo b\nnames\nnone = !true\nnone\n";
-  const { code, stdout } = await codecell(["repl", "--runner", "process"], { stdin });
+  const { code, stdout } = await codecellHere(["repl", "--runner", "process"], { stdin });
   expect({ code, stdout }).toEqual({ code: 0, stdout: "['a', 'b']\n[]\n" });
 });

@@ -9,8 +9,8 @@ const endless = "print('going', flush=True)\nwhile True: pass";
 /** cleans up for a moment after the interrupt */
 const tidy = `
 import time
-print('going', flush=True)
 try:
+    print('going', flush=True)
     while True: time.sleep(0.01)
 except KeyboardInterrupt:
     time.sleep(0.2)
@@ -19,9 +19,11 @@ except KeyboardInterrupt:
 /** ignores interrupts */
 const stubborn = `
 import time
-print('going', flush=True)
+text = 'going\\n'
 while True:
     try:
+        print(text, end='', flush=True)
+        text = ''
         while True: time.sleep(0.05)
     except BaseException: pass`;
 

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
 import { expect, onTestFinished, test } from "vitest";
-import { wasmRunner } from "../../src/runners/wasm/runner.ts";
+import { fastestRunner } from "../support/fastest-runner.ts";
 import { findProgram } from "../support/find-program.ts";
 import { TestService } from "../support/http-service.ts";
 
@@ -17,7 +17,7 @@ const title = "a page in Chromium runs code, reads its events and uploads a stre
 test.skipIf(chromium === undefined)(chromium ? title : `${title} (Chromium is not installed)`, async () => {
   const script = await bundle();
   const { url, port, said, serve } = await startSite(script);
-  const service = await TestService.open({ runners: [wasmRunner()], hostNames: [`127.0.0.1:${port}`] });
+  const service = await TestService.open({ runners: [fastestRunner()], hostNames: [`127.0.0.1:${port}`] });
   onTestFinished(() => service[Symbol.asyncDispose]());
   const { token } = await service.client("a");
   serve(service.listener.port);

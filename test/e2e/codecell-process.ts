@@ -110,8 +110,8 @@ export function codecell(argv: readonly string[], options: StartOptions = {}): P
   return new CodecellProcess(launcher, argv, options).finished;
 }
 
-/** Runners that other tests set up: an engine in test/containers, the optional package in test/clients. */
-const elsewhere = ["container", "gvisor", "kata", "podman", "srt"];
+/** Runners that other tests set up: an engine in test/containers, the optional package in test/clients, a fake cluster in test/kubernetes. */
+const elsewhere = ["container", "gvisor", "kata", "kubernetes", "podman", "srt"];
 
 /** Runners that `doctor` finds here; one that REQUIRE_RUNNERS names must be among them. */
 export function availableRunners(): Promise<string[]> {

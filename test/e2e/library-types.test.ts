@@ -1,8 +1,5 @@
-import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join, posix } from "node:path";
-import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { root } from "./codecell-process.ts";
 
@@ -31,53 +28,7 @@ describe("the public types", () => {
     });
     expect(unnamed).toEqual([]);
   });
-
-  test("compile in a strict project without skipLibCheck", async () => {
-    const project = await mkdtemp(join(tmpdir(), "codecell-types-"));
-    try {
-      await mkdir(join(project, "node_modules"));
-      await symlink(root, join(project, "node_modules", "codecell"));
-      await symlink(join(root, "node_modules", "@types"), join(project, "node_modules", "@types"));
-      const compilerOptions = {
-        ...{ target: "ES2022", lib: ["ES2023", "ESNext.Disposable"], module: "NodeNext", types: ["node"] },
-        ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true },
-      };
-      await writeFile(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["program.ts"] }));
-      await writeFile(join(project, "program.ts"), program);
-      const compiler = join(root, "node_modules", ".bin", "tsc");
-      const compiled = await promisify(execFile)(compiler, ["-p", project]).catch((error) => error);
-      expect(compiled.stdout).toBe("");
-    } finally {
-      await rm(project, { recursive: true });
-    }
-  });
 });
-
-/** Internal members are not in the public types. If one were, its `@ts-expect-error` would fail. */
-const program = `
-import { Codecell, type RunResult, type Session, type SessionInfo, parsePolicy } from "codecell";
-
-export async function once(code: string): Promise<RunResult> {
-  await using codecell = await Codecell.open({ policy: { proc: { timeout: "1m" } } });
-  const session: Session = await codecell.session();
-  // @ts-expect-error internal
-  session.wake();
-  // @ts-expect-error there is no third argument
-  session.run(code, {}, 7);
-  const events: string[] = [];
-  for await (const event of session.run(code, { timeout: "5s" })) events.push(event.type);
-  await using twin = await session.fork();
-  return await twin.run(code);
-}
-
-export async function sessions(): Promise<SessionInfo[]> {
-  await using manager = await Codecell.open({ policy: parsePolicy({}) });
-  const session = await manager.session();
-  // @ts-expect-error the stored record is internal
-  session.record;
-  return manager.list();
-}
-`;
 
 /** Every exported name of every export path, with the file that declares it. */
 async function publicNames(): Promise<PublicName[]> {

@@ -1,12 +1,14 @@
-import { execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, open, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
-import type { ProtocolEra } from "@modelcontextprotocol/client";
+import type { Client, ProtocolEra } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { isThorough } from "../support/thorough.ts";
 import { availableRunners, living } from "./codecell-process.ts";
 import {
+  type Answer,
   bearerTransport,
   httpAddress,
   McpPair,
@@ -17,6 +19,7 @@ import {
   serverArguments,
   startHttp,
   stopped,
+  type TestDirectories,
 } from "./mcp-client.ts";
 import { descendantsOf, ended } from "./process-tree.ts";
 
@@ -82,12 +85,6 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
     expect(next.facts).toMatchObject({ value: "41", session_id: first.facts.session_id });
   });
 
-  test("returns a failing program as a normal result", async () => {
-    const { facts, isError } = await pair.call("run_python", { code: "1/0" });
-    expect(isError).toBe(false);
-    expect(facts).toMatchObject({ status: "error", state: "kept", error: { type: "ZeroDivisionError" } });
-  });
-
   test("returns an error with a hint for an unknown session", async () => {
     const { isError, text } = await pair.call("run_python", { code: "1", session_id: "nobody" });
     expect(isError).toBe(true);
@@ -121,24 +118,6 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
     await until(async () => pair.resourceChanges > before);
   });
 
-  test("accepts uploads and returns text in parts that split no character", async () => {
-    const { facts } = await pair.call("upload_file", { path: "data/in.txt", content: "grüße\n", session_id: "new" });
-    const session_id = facts.session_id;
-    const run = await pair.call("run_python", { session_id, code: "open('data/in.txt').read().upper()" });
-    expect(run.facts.value).toBe("'GRÜSSE\\n'");
-    const part = await pair.call("read_artifact", { session_id, name: "data/in.txt", start: 0, end: 3 });
-    expect(part.facts).toMatchObject({ text: "gr", next: 2, size: 8 });
-    const listed = await pair.call("list_artifacts", { session_id });
-    expect(listed.facts.files).toMatchObject([{ name: "data/in.txt", size: 8 }]);
-    const refused = await pair.call("read_artifact", { session_id, name: "../../etc/passwd" });
-    expect(refused.isError).toBe(true);
-    const unclear = await pair.call("upload_file", { session_id, path: "data/in.txt", content: "x", delete: true });
-    expect(unclear.isError).toBe(true);
-    const deleted = await pair.call("upload_file", { session_id, path: "data/in.txt", delete: true });
-    expect(deleted.facts).toMatchObject({ session_id, name: "data/in.txt", deleted: true });
-    expect((await pair.call("list_artifacts", { session_id })).facts.files).toEqual([]);
-  });
-
   test("returns before a long run ends, reports progress, and cancels the run on request", async () => {
     const { started, later, progress, cancelled, again } = await followed;
     expect(started.facts).toMatchObject({ status: "running", state: null });
@@ -164,8 +143,32 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
     expect(after.facts.value).toBe("7");
   });
 
-  // Below the transport and the protocol, tools are the same code: two of the four ways ask what they do.
-  if (over === (era === "modern" ? "http" : "stdio")) return;
+  // Below the transport and the protocol, tools are the same code: one of the four ways asks what they do.
+  if (!isThorough && !(over === "stdio" && era === "modern")) return;
+
+  test("returns a failing program as a normal result", async () => {
+    const { facts, isError } = await pair.call("run_python", { code: "1/0" });
+    expect(isError).toBe(false);
+    expect(facts).toMatchObject({ status: "error", state: "kept", error: { type: "ZeroDivisionError" } });
+  });
+
+  test("accepts uploads and returns text in parts that split no character", async () => {
+    const { facts } = await pair.call("upload_file", { path: "data/in.txt", content: "grüße\n", session_id: "new" });
+    const session_id = facts.session_id;
+    const run = await pair.call("run_python", { session_id, code: "open('data/in.txt').read().upper()" });
+    expect(run.facts.value).toBe("'GRÜSSE\\n'");
+    const part = await pair.call("read_artifact", { session_id, name: "data/in.txt", start: 0, end: 3 });
+    expect(part.facts).toMatchObject({ text: "gr", next: 2, size: 8 });
+    const listed = await pair.call("list_artifacts", { session_id });
+    expect(listed.facts.files).toMatchObject([{ name: "data/in.txt", size: 8 }]);
+    const refused = await pair.call("read_artifact", { session_id, name: "../../etc/passwd" });
+    expect(refused.isError).toBe(true);
+    const unclear = await pair.call("upload_file", { session_id, path: "data/in.txt", content: "x", delete: true });
+    expect(unclear.isError).toBe(true);
+    const deleted = await pair.call("upload_file", { session_id, path: "data/in.txt", delete: true });
+    expect(deleted.facts).toMatchObject({ session_id, name: "data/in.txt", deleted: true });
+    expect((await pair.call("list_artifacts", { session_id })).facts.files).toEqual([]);
+  });
 
   test("queues calls to one session", async () => {
     const session_id = await session("done = []");
@@ -186,28 +189,30 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
   });
 
   test("keeps truncated output for paging and searching", async () => {
-    const run = await pair.call("run_python", { code: "for i in range(20000): print('line', i)" });
+    const run = await pair.call("run_python", { code: "for i in range(4000): print('line', i)" });
     expect(run.facts.truncated).toBe(true);
     expect(String(run.facts.stdout).length).toBeLessThan(20_000);
     const handle = run.facts.output_handle;
-    expect((await pair.call("read_output", { handle, search: "LINE 19998" })).facts.text).toBe("19999: line 19998");
+    expect((await pair.call("read_output", { handle, search: "LINE 3998" })).facts.text).toBe("3999: line 3998");
     expect((await pair.call("read_output", { handle, offset: 5, limit: 1 })).facts.text).toBe("0");
   });
 
   test("keeps the beginning and the end of an output over the policy's limit, and says what is missing", async () => {
-    const run = await pair.call("run_python", { code: "for i in range(300000): print('line', i)" });
+    const run = await pair.call("run_python", {
+      code: "for i in range(20000): print('line', i, 'x' * (107 - len(str(i))))",
+    });
     expect(run.facts.truncated).toBe(true);
-    expect(run.facts.stdout).toMatch(/^line 0\nline 1\n/);
+    expect(run.facts.stdout).toMatch(/^line 0 x+\nline 1 x+\n/);
     expect(run.facts.stdout).toMatch(
-      /\nline 299999\n… stdout had 3,488,890 bytes; [\d,]+ in the middle were not kept …$/,
+      /\nline 19999 x+\n… stdout had 2,280,000 bytes; [\d,]+ in the middle were not kept …$/,
     );
     const handle = run.facts.output_handle;
-    const found = await pair.call("read_output", { handle, search: "line 299998" });
+    const found = await pair.call("read_output", { handle, search: "line 19998" });
     expect(found.facts).toMatchObject({ total: 1, partial: true });
-    expect(found.facts.text).toMatch(/^\d+: line 299998$/);
+    expect(found.facts.text).toMatch(/^\d+: line 19998 x+$/);
     const marker = await pair.call("read_output", { handle, search: "bytes left out" });
     const leftOut = Number(marker.facts.left_out_bytes);
-    expect(leftOut).toBeGreaterThan(2_400_000);
+    expect(leftOut).toBeGreaterThan(1_190_000);
     expect(marker.facts.text).toContain(`[... ${leftOut.toLocaleString("en-US")} bytes left out ...]`);
     expect(marker.text).toContain("in the middle were not kept, and are not searched]");
   });
@@ -254,9 +259,9 @@ describe.skipIf(!hasProcess).each(ways)("the MCP server over %s with a %s client
     expect((await pair.call("rlm_exec", { code: "len(rows)" })).facts.value).toBe("2");
     expect((await pair.call("rlm_get", { name: "rows", query: "rows[1]['city']" })).facts.value).toBe('"Nairobi"');
     expect((await pair.call("rlm_get", { name: "print" })).facts).toMatchObject({ form: "repr" });
-    await pair.call("rlm_exec", { code: "calls = []\nhuge = 'x' * 50_000_000" });
+    await pair.call("rlm_exec", { code: "calls = []\nhuge = 'x' * 5_000_000" });
     const huge = await pair.call("rlm_get", { name: "huge" });
-    expect(huge.facts).toMatchObject({ truncated: true, characters: 50_000_002 });
+    expect(huge.facts).toMatchObject({ truncated: true, characters: 5_000_002 });
     expect(huge.text.length).toBeLessThan(20_000);
     expect((await pair.call("rlm_get", { name: "huge", query: "calls.append(1) or object()" })).isError).toBe(false);
     expect((await pair.call("rlm_get", { name: "calls" })).facts.value).toBe("[1]"); // evaluated once
@@ -278,7 +283,7 @@ async function followLongRun(pair: McpPair) {
   const started = await pair.call("run_python", { code, wait: 0.2, session_id: "new" });
   const progress: { message?: string | undefined }[] = [];
   const run_id = started.facts.run_id;
-  const later = await pair.call("get_run", { run_id, wait: 3.5 }, { onprogress: (one) => void progress.push(one) });
+  const later = await pair.call("get_run", { run_id, wait: 8 }, { onprogress: (one) => void progress.push(one) });
   const cancelled = await pair.call("get_run", { run_id, cancel: true });
   const again = await pair.call("get_run", { run_id, wait: 0 });
   return { started, later, progress, cancelled, again };
@@ -337,52 +342,23 @@ describe("the MCP server at its start", () => {
   });
 });
 
-test.skipIf(!hasProcess)("an MCP server over HTTP reloads its policy on SIGHUP and keeps running", async () => {
-  const directories = await newTestDirectories();
-  onTestFinished(() => removeTestDirectories(directories));
-  const policy = join(directories.project, "sandbox.policy.yaml");
-  await writeFile(policy, "net: { enabled: true }\n");
-  const server = startHttp(directories);
-  onTestFinished(() => stopped(server));
-  const { url, token } = await httpAddress(server);
-  const client = newClient("modern");
-  await client.connect(bearerTransport(url, token));
-  onTestFinished(() => client.close());
-  const code = 'import urllib.request\nurllib.request.urlopen("http://evil.example/")';
-  const reason = async () => JSON.stringify(await client.callTool({ name: "rlm_exec", arguments: { code } }));
-  expect(await reason()).toContain("evil.example is not in net.allowlist");
-  await writeFile(policy, "net: { enabled: true, deny: [evil.example] }\n");
-  let said = "";
-  server.stderr?.on("data", (bytes) => {
-    said += bytes;
-  });
-  server.kill("SIGHUP");
-  await expect.poll(() => said).toContain("net.deny changed from none to evil.example");
-  expect(await reason()).toContain("evil.example is in net.deny");
-});
-
 describe.skipIf(!hasProcess)("the MCP server over stdio", () => {
   const busy = { code: "import time\nwhile True: time.sleep(0.05)", wait: 0.2, session_id: "new" };
 
-  test.each(["a closed standard input", "SIGTERM", "SIGINT", "SIGHUP"])(
-    "ends every process within 3 s after %s",
-    async (how) => {
-      const pair = await McpPair.open("stdio", "legacy");
-      await pair.call("run_python", busy);
-      await pair.call("rlm_exec", { code: "1" });
-      const processes = [...descendantsOf(pair.pid)];
-      expect(processes.length).toBeGreaterThan(0);
-      const began = performance.now();
-      if (how.startsWith("SIG")) process.kill(pair.pid, how);
-      else void pair.client.close();
-      await ended(pair.pid);
-      expect(performance.now() - began).toBeLessThan(3_000);
-      // The template is killed with its bubblewrap by the OS, which takes a moment on a busy machine.
-      await expect.poll(() => living(processes)).toEqual([]);
-      expect(await readdir(join(pair.directories.state, "workspaces"))).toEqual([]);
-      await pair[Symbol.asyncDispose]();
-    },
-  );
+  test.each(["a closed standard input", "SIGTERM", "SIGINT", "SIGHUP"])("ends every process after %s", async (how) => {
+    const pair = await McpPair.open("stdio", "legacy");
+    await pair.call("run_python", busy);
+    await pair.call("rlm_exec", { code: "1" });
+    const processes = [...descendantsOf(pair.pid)];
+    expect(processes.length).toBeGreaterThan(0);
+    if (how.startsWith("SIG")) process.kill(pair.pid, how);
+    else void pair.client.close();
+    await ended(pair.pid);
+    // The template is killed with its bubblewrap by the OS, which takes a moment on a busy machine.
+    await expect.poll(() => living(processes)).toEqual([]);
+    expect(await readdir(join(pair.directories.state, "workspaces"))).toEqual([]);
+    await pair[Symbol.asyncDispose]();
+  });
 
   test("exits when its client's process dies, although the pipe stays open", async () => {
     const directories = await newTestDirectories();
@@ -407,50 +383,75 @@ describe.skipIf(!hasProcess)("the MCP server over stdio", () => {
     await input.close();
     await rm(directories.top, { recursive: true });
   });
+});
 
-  test("tells a model which Python there is, as an earlier server found it", async () => {
-    const directories = await newTestDirectories();
+describe.skipIf(!hasProcess)("an MCP server with the state of an earlier one", () => {
+  const code = "import sys\nx = 5\nprint(sys.version.split()[0])";
+  let directories: TestDirectories;
+  let earlier: { instructions: string; run: Answer };
+  let pair: McpPair;
+  beforeAll(async () => {
+    directories = await newTestDirectories();
     const policy = join(directories.top, "policy.yaml");
-    await writeFile(policy, "proc: { timeout: 77s }\n");
-    const args = ["--policy", policy, "--state-dir", directories.state];
-    const first = await McpPair.open("stdio", "modern", args);
-    expect(first.client.getInstructions()).toContain("77s per run");
-    expect(first.client.getInstructions()).not.toMatch(/Python \d/);
-    const { text } = await first.call("run_python", { code: "import sys; print(sys.version.split()[0])" });
-    await first.client.close();
-    await ended(first.pid);
-    const second = await McpPair.open("stdio", "modern", args);
-    const version = text.split("\n").at(-1) ?? "?";
-    expect(second.client.getInstructions()).toContain(`Python ${version} with `);
-    const { tools } = await second.client.listTools();
-    expect(tools.find(({ name }) => name === "run_python")?.description).toContain(`Python ${version} with `);
-    for (const pair of [first, second]) await pair[Symbol.asyncDispose]();
-    await rm(directories.top, { recursive: true });
+    await writeFile(policy, "proc: { timeout: 77s }\nsession: { persist: true }\n");
+    const args = ["--policy", policy, "--state-dir", directories.state, "--structured"];
+    {
+      await using first = await McpPair.open("stdio", "modern", args);
+      earlier = {
+        instructions: first.client.getInstructions() ?? "",
+        run: await first.call("run_python", { code }),
+      };
+      await first.client.close();
+      await ended(first.pid);
+    }
+    pair = await McpPair.open("stdio", "modern", args);
+  });
+  afterAll(async () => {
+    await pair[Symbol.asyncDispose]();
+    await removeTestDirectories(directories);
   });
 
-  test("saves persistent sessions, and the next server restores them", async () => {
-    const directories = await newTestDirectories();
-    const policy = join(directories.top, "policy.yaml");
-    await writeFile(policy, "session: { persist: true }\n");
-    const args = ["--policy", policy, "--state-dir", directories.state, "--structured"];
-    const first = await McpPair.open("stdio", "modern", args);
-    const { facts } = await first.call("run_python", { code: "x = 5" });
-    await first.client.close();
-    await ended(first.pid);
-    const second = await McpPair.open("stdio", "modern", args);
-    const back = await second.call("run_python", { code: "x", session_id: facts.session_id });
+  test("tells a model which Python there is, as the earlier server found it", async () => {
+    expect(earlier.instructions).toContain("77s per run");
+    expect(earlier.instructions).not.toMatch(/Python \d/);
+    const version = String(earlier.run.facts.stdout).trim();
+    expect(pair.client.getInstructions()).toContain(`Python ${version} with `);
+    const { tools } = await pair.client.listTools();
+    expect(tools.find(({ name }) => name === "run_python")?.description).toContain(`Python ${version} with `);
+  });
+
+  test("restores the persistent sessions that the earlier server saved", async () => {
+    const back = await pair.call("run_python", { code: "x", session_id: earlier.run.facts.session_id });
     expect(back.facts.value).toBe("5");
-    for (const pair of [first, second]) await pair[Symbol.asyncDispose]();
-    await rm(directories.top, { recursive: true });
   });
 });
 
 describe("the MCP server over HTTP", () => {
+  let directories: TestDirectories;
+  let policy: string;
+  let server: ChildProcess;
+  let url: URL;
+  let token: string;
+  let tokenFile: string;
+  beforeAll(async () => {
+    directories = await newTestDirectories();
+    policy = join(directories.project, "sandbox.policy.yaml");
+    await writeFile(policy, "net: { enabled: true }\n");
+    server = startHttp(directories, ["--structured"]);
+    ({ url, token, tokenFile } = await httpAddress(server));
+  });
+  afterAll(async () => {
+    await stopped(server);
+    await removeTestDirectories(directories);
+  });
+
+  async function connected(era: ProtocolEra): Promise<Client> {
+    const client = newClient(era);
+    await client.connect(bearerTransport(url, token));
+    return client;
+  }
+
   test("refuses requests without the token, from another origin or with another host name", async () => {
-    const directories = await newTestDirectories();
-    const server = startHttp(directories);
-    onTestFinished(() => stopped(server));
-    const { url, token, tokenFile } = await httpAddress(server);
     expect((await stat(tokenFile)).mode & 0o777).toBe(0o600);
     const ask = async (headers: Record<string, string>) => {
       const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
@@ -472,59 +473,72 @@ describe("the MCP server over HTTP", () => {
       () => 413, // the server may close the connection before the body is sent
     );
     expect(large).toBe(413);
-    await stopped(server);
-    await expect(stat(tokenFile)).rejects.toMatchObject({ code: "ENOENT" });
-    await rm(directories.top, { recursive: true });
   });
 
-  test("reads its token from a file that only its owner can read", async () => {
-    const directories = await newTestDirectories();
-    const file = join(directories.top, "token");
-    await writeFile(file, "a-token-of-some-length\n", { mode: 0o644 });
-    await expect(httpAddress(startHttp(directories, ["--token-file", file]))).rejects.toThrow(/can be read by others/);
-    await rm(file);
-    await writeFile(file, "a-token-of-some-length\n", { mode: 0o600 });
-    const server = startHttp(directories, ["--token-file", file]);
-    onTestFinished(() => stopped(server));
-    const { url } = await httpAddress(server);
-    const client = newClient("modern");
-    await client.connect(bearerTransport(url, "a-token-of-some-length"));
-    expect((await client.listTools()).tools.length).toBeGreaterThan(10);
-    await client.close();
-    await stopped(server);
-    await rm(directories.top, { recursive: true });
+  test.skipIf(!hasProcess)("reloads its policy on SIGHUP and keeps running", async () => {
+    const client = await connected("modern");
+    onTestFinished(() => client.close());
+    const code = 'import urllib.request\nurllib.request.urlopen("http://evil.example/")';
+    const reason = async () => JSON.stringify(await client.callTool({ name: "rlm_exec", arguments: { code } }));
+    expect(await reason()).toContain("evil.example is not in net.allowlist");
+    await writeFile(policy, "net: { enabled: true, deny: [evil.example] }\n");
+    let said = "";
+    server.stderr?.on("data", (bytes) => {
+      said += bytes;
+    });
+    server.kill("SIGHUP");
+    await expect.poll(() => said).toContain("net.deny changed from none to evil.example");
+    expect(await reason()).toContain("evil.example is in net.deny");
   });
 
+  const clients = isThorough ? 20 : 8;
   test.skipIf(!hasProcess)(
-    "serves 20 clients at once, and each can use its session from another connection",
+    `serves ${clients} clients at once, and each can use its session from another connection`,
     async () => {
-      const directories = await newTestDirectories();
-      const server = startHttp(directories, ["--structured"]);
-      onTestFinished(() => stopped(server));
-      const { url, token } = await httpAddress(server);
-      const one = async (number: number) => {
-        const client = newClient(number % 2 ? "modern" : "legacy");
-        await client.connect(bearerTransport(url, token));
-        const args = { code: `x = ${number}`, session_id: "new" };
-        const run = await client.callTool({ name: "run_python", arguments: args });
-        await client.close();
-        return (run.structuredContent as { session_id: string }).session_id;
-      };
-      const sessions = await Promise.all(Array.from({ length: 20 }, (_, number) => one(number)));
-      const client = newClient("modern");
-      await client.connect(bearerTransport(url, token));
+      const numbers = Array.from({ length: clients }, (_, number) => number);
+      const sessions = await Promise.all(
+        numbers.map(async (number) => {
+          const client = await connected(number % 2 ? "modern" : "legacy");
+          const args = { code: `x = ${number}`, session_id: "new" };
+          const run = await client.callTool({ name: "run_python", arguments: args });
+          await client.close();
+          return (run.structuredContent as { session_id: string }).session_id;
+        }),
+      );
+      const client = await connected("modern");
+      onTestFinished(() => client.close());
       const values = await Promise.all(
         sessions.map(async (session_id) => {
           const run = await client.callTool({ name: "run_python", arguments: { session_id, code: "x" } });
           return (run.structuredContent as { value: string }).value;
         }),
       );
-      expect(values).toEqual(Array.from({ length: 20 }, (_, number) => String(number)));
-      await client.close();
-      await stopped(server);
-      await rm(directories.top, { recursive: true });
+      expect(values).toEqual(numbers.map(String));
     },
   );
+
+  test("removes the file of its token when it stops", async () => {
+    await stat(tokenFile);
+    await stopped(server);
+    await expect(stat(tokenFile)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+});
+
+test("an MCP server over HTTP reads its token from a file that only its owner can read", async () => {
+  const directories = await newTestDirectories();
+  onTestFinished(() => removeTestDirectories(directories));
+  const file = join(directories.top, "token");
+  await writeFile(file, "a-token-of-some-length\n", { mode: 0o644 });
+  await expect(httpAddress(startHttp(directories, ["--token-file", file]))).rejects.toThrow(/can be read by others/);
+  await rm(file);
+  await writeFile(file, "a-token-of-some-length\n", { mode: 0o600 });
+  const server = startHttp(directories, ["--token-file", file]);
+  onTestFinished(() => stopped(server));
+  const { url } = await httpAddress(server);
+  const client = newClient("modern");
+  await client.connect(bearerTransport(url, "a-token-of-some-length"));
+  expect((await client.listTools()).tools.length).toBeGreaterThan(10);
+  await client.close();
 });
 
 async function until(isSo: () => Promise<boolean>, limitMs = 30_000): Promise<void> {

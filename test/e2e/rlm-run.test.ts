@@ -2,8 +2,14 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Script, scriptedKey, startScriptedModelServer } from "../fakes/scripted-model-server.ts";
-import { availableRunners, CodecellProcess, codecell, launcher } from "./codecell-process.ts";
+import {
+  type Script,
+  type SeenRequest,
+  scriptedKey,
+  startScriptedModelServer,
+} from "../fakes/scripted-model-server.ts";
+import { availableRunners, CodecellProcess, codecell, type Finished, launcher } from "./codecell-process.ts";
+import { CommandsHere } from "./commands-here.ts";
 
 const model = "anthropic/claude-sonnet-5-5";
 const code = (...lines: string[]) => `Let me look.\n\n\`\`\`python\n${lines.join("\n")}\n\`\`\``;
@@ -15,10 +21,13 @@ beforeAll(async () => {
 });
 afterAll(() => rm(cwd, { recursive: true }));
 
+type Run = (argv: readonly string[], options: { cwd: string; env: Record<string, string> }) => Promise<Ended>;
+type Ended = Omit<Finished, "signal">;
+
 /** Runs `codecell rlm run` against a FAKE model that plays a script. */
-async function rlm(script: Script, argv: readonly string[], env: Record<string, string> = {}) {
+async function rlm(run: Run, script: Script, argv: readonly string[], env: Record<string, string> = {}) {
   await using server = await startScriptedModelServer("anthropic", script);
-  const finished = await codecell(["rlm", "run", ...argv], {
+  const finished = await run(["rlm", "run", ...argv], {
     ...{ cwd, env: { ANTHROPIC_API_KEY: scriptedKey, ANTHROPIC_BASE_URL: server.url, ...env } },
   });
   return { ...finished, requests: server.requests };
@@ -27,75 +36,78 @@ async function rlm(script: Script, argv: readonly string[], env: Record<string, 
 const find = ["-s", "question, log -> code: int", "--value", "question=Which code?", "--input", "log=log.txt"];
 
 describe.each(await availableRunners())("codecell rlm run in the %s runner, with a scripted model", (runner) => {
-  const where = ["--runner", runner, "--model", model];
-
-  test("prints typed outputs that code found in a file which never enters a prompt", async () => {
-    const script = [
+  let trajectory: string;
+  let ended: Awaited<ReturnType<typeof rlm>>;
+  /** the requests for turns, without those about parts */
+  let turns: SeenRequest[];
+  beforeAll(async () => {
+    trajectory = join(cwd, `${runner}.jsonl`);
+    const written = [
       code("import re", "hits = re.findall(r'code is (\\d+)', log)", "print(len(log), hits)"),
-      code("SUBMIT(code=int(hits[0]))"),
-    ];
-    const { stdout, stderr, code: exit, requests } = await rlm(script, [...find, ...where]);
-    expect({ stdout, exit }, stderr).toEqual({ stdout: "code: 7391\n", exit: 0 });
-    expect(stderr).toMatch(/turn 1\/20.*\n.*ok.*'7391'.*\nturn 2\/20/);
-    expect(stderr).toContain("submitted");
-    expect(JSON.stringify(requests[0]?.body)).not.toContain("7391");
-    expect(requests[1]?.messages.at(-1)?.text).toContain("['7391']");
-  });
-
-  test("keeps the key out of the cell, its output and its files", async () => {
-    const script = [
       code(
-        "import os, sys, glob",
+        "import os",
         "print(dict(os.environ))",
         "print(open('/proc/self/environ').read() if os.path.exists('/proc/self/environ') else '')",
       ),
-      code("SUBMIT(code=1)"),
+      code(
+        "answers = llm_query_batched([f'part {i}' for i in range(3)])",
+        "print([getattr(a, 'ok', True) for a in answers], answers[0], answers[2])",
+      ),
+      code("SUBMIT(code=int(hits[0]) + len(answers))"),
     ];
-    const trajectory = join(cwd, `key-${runner}.jsonl`);
-    const { stdout, stderr, requests } = await rlm(script, [...find, ...where, "--trajectory", trajectory]);
-    expect(stdout).toBe("code: 1\n");
-    const everything = [
-      stdout,
-      stderr,
-      JSON.stringify(requests.map(({ body }) => body)),
-      await readFile(trajectory, "utf8"),
-    ];
-    expect(everything.join("\n")).not.toContain(scriptedKey);
-    expect(everything[2]).toContain("environ");
-  });
-
-  test("asks models about parts, in order, and marks the calls that failed", async () => {
     const script: Script = ({ messages }) => {
       const last = messages.at(-1)?.text ?? "";
       if (last.startsWith("part"))
         return last === "part 1" ? { fault: "status", status: 400, message: "no" } : `saw ${last}`;
-      return messages.length === 1
-        ? code(
-            "answers = llm_query_batched([f'part {i}' for i in range(3)])",
-            "print([getattr(a, 'ok', True) for a in answers], answers[0], answers[2])",
-          )
-        : code("SUBMIT(code=len(answers))");
+      return written[(messages.length - 1) / 2] ?? "nothing";
     };
-    const { stdout, requests } = await rlm(script, [...find, ...where]);
-    expect(stdout).toBe("code: 3\n");
-    expect(requests.at(-1)?.messages.at(-1)?.text).toContain("[True, False, True] saw part 0 saw part 2");
+    const argv = [...find, "--runner", runner, "--model", model, "--trajectory", trajectory];
+    ended = await rlm(codecell, script, argv);
+    turns = ended.requests.filter(({ messages }) => !messages.at(-1)?.text.startsWith("part"));
+  });
+
+  test("prints typed outputs that code found in a file which never enters a prompt", () => {
+    const { stdout, stderr, code: exit } = ended;
+    expect({ stdout, exit }, stderr).toEqual({ stdout: "code: 7394\n", exit: 0 });
+    expect(stderr).toMatch(/turn 1\/20.*\n.*ok.*'7391'.*\nturn 2\/20/);
+    expect(stderr).toContain("submitted");
+    expect(JSON.stringify(turns[0]?.body)).not.toContain("7391");
+    expect(turns[1]?.messages.at(-1)?.text).toContain("['7391']");
+  });
+
+  test("keeps the key out of the cell, its output and its files", async () => {
+    const { stdout, stderr, requests } = ended;
+    const sent = JSON.stringify(requests.map(({ body }) => body));
+    const everything = [stdout, stderr, sent, await readFile(trajectory, "utf8")];
+    expect(everything.join("\n")).not.toContain(scriptedKey);
+    expect(turns[2]?.messages.at(-1)?.text).toContain("'HOME'"); // the variables were printed
+  });
+
+  test("asks models about parts, in order, and marks the calls that failed", () => {
+    expect(turns.at(-1)?.messages.at(-1)?.text).toContain("[True, False, True] saw part 0 saw part 2");
   });
 });
 
 describe("codecell rlm run", () => {
   const where = ["--model", model];
+  let commands: CommandsHere;
+  beforeAll(async () => {
+    commands = await CommandsHere.open();
+  });
+  afterAll(() => commands[Symbol.asyncDispose]());
+  const here: Run = (argv, options) => commands.run(argv, options);
 
   test("replays a recorded run without a model and without a key", async () => {
     const script = [code("n = llm_query('how many?')", "print(n)"), "42", code("SUBMIT(code=int(n))")];
-    const recorded = await rlm(script, [...find, ...where, "--record", "run.tape", "--json"]);
+    const recorded = await rlm(here, script, [...find, ...where, "--record", "run.tape", "--json"]);
     const first = JSON.parse(recorded.stdout);
     expect(first).toMatchObject({ finish: "submitted", outputs: { code: 42 }, turns: 2, model_calls: 3 });
-    const again = await codecell(["rlm", "run", ...find, ...where, "--replay", "run.tape", "--json"], { cwd });
+    const again = await commands.run(["rlm", "run", ...find, ...where, "--replay", "run.tape", "--json"], { cwd });
     const second = JSON.parse(again.stdout);
     expect(second).toMatchObject({ finish: "submitted", outputs: { code: 42 } });
     expect(second.usage.total.usd).toBe(first.usage.total.usd);
     const changed = ["-s", "question, log -> code: int", "--value", "question=Another?", "--input", "log=log.txt"];
-    const drifted = await codecell(["rlm", "run", ...changed, ...where, "--replay", "run.tape", "--json"], { cwd });
+    const drifted = await commands.run(["rlm", "run", ...changed, ...where, "--replay", "run.tape", "--json"], { cwd });
     expect(JSON.parse(drifted.stdout)).toMatchObject({ finish: "error", outputs: null });
     expect(drifted.code).toBe(1);
   });
@@ -103,10 +115,14 @@ describe("codecell rlm run", () => {
   test("takes no model from the environment that the policy does not allow", async () => {
     await writeFile(join(cwd, "strict.policy.yaml"), "llm:\n  models: [openai/*]\n");
     const chosen = { CODECELL_MODEL: model };
-    const refused = await rlm([], [...find, "--policy", "strict.policy.yaml"], chosen);
+    const refused = await rlm(here, [], [...find, "--policy", "strict.policy.yaml"], chosen);
     expect(refused.stderr).toContain(`the policy does not allow the model ${model}`);
     expect([refused.code, refused.requests]).toEqual([4, []]);
-    const typed = await rlm([code("SUBMIT(code=1)")], [...find, "--policy", "strict.policy.yaml", "--model", model]);
+    const typed = await rlm(
+      here,
+      [code("SUBMIT(code=1)")],
+      [...find, "--policy", "strict.policy.yaml", "--model", model],
+    );
     expect(typed.stdout).toBe("code: 1\n");
   });
 
@@ -115,7 +131,7 @@ describe("codecell rlm run", () => {
       messages[0]?.text.startsWith("x")
         ? "y".repeat(400)
         : code("answers = llm_query_batched(['x' * 4000] * 40)", "print(len(answers))");
-    const { stdout, code: exit } = await rlm(script, [...find, ...where, "--max-usd", "0.30", "--json"]);
+    const { stdout, code: exit } = await rlm(here, script, [...find, ...where, "--max-usd", "0.30", "--json"]);
     const result = JSON.parse(stdout);
     expect(result.usage.total.usd).toBeLessThanOrEqual(0.3);
     expect(result).toMatchObject({ outputs: null });
@@ -145,7 +161,7 @@ describe("codecell rlm run", () => {
   test("converts a --value to the type of its input", async () => {
     const script = [code("print(type(n), tags)"), code("SUBMIT(code=n)")];
     const argv = ["-s", "n: int, tags: list[str] -> code: int", "--value", "n=5", "--value", 'tags=["a"]', ...where];
-    const { stdout, requests } = await rlm(script, argv);
+    const { stdout, requests } = await rlm(here, script, argv);
     expect(requests[1]?.messages.at(-1)?.text).toContain("<class 'int'> ['a']");
     expect(stdout).toBe("code: 5\n");
   });
@@ -154,7 +170,7 @@ describe("codecell rlm run", () => {
     await writeFile(join(cwd, "data.json"), '{"a": 1}');
     const script = [code("print(type(text), type(data))"), code("SUBMIT(code=1)")];
     const argv = ["-s", "text, data: dict[str, int] -> code: int", "--input", "text=data.json", "--input"];
-    const { requests } = await rlm(script, [...argv, "data=data.json", ...where]);
+    const { requests } = await rlm(here, script, [...argv, "data=data.json", ...where]);
     expect(requests[1]?.messages.at(-1)?.text).toContain("<class 'str'> <class 'dict'>");
   });
 
@@ -162,7 +178,7 @@ describe("codecell rlm run", () => {
     await using server = await startScriptedModelServer("openai", [code("x = 1"), code("SUBMIT(code=1)")]);
     const env = { OPENAI_API_KEY: scriptedKey, OPENAI_BASE_URL: server.url };
     const argv = ["rlm", "run", ...find, "--model", "openai/local", "--max-usd", "unlimited"];
-    expect(await codecell(argv, { cwd, env })).toMatchObject({ stdout: "code: 1\n", code: 0 });
+    expect(await commands.run(argv, { cwd, env })).toMatchObject({ stdout: "code: 1\n", code: 0 });
   });
 
   test.each([
@@ -180,7 +196,7 @@ describe("codecell rlm run", () => {
     [["-s", "question -> answer", "--value", "question=x"], 4, "--model"],
     [["-s", "question -> answer", "--value", "question=x", "--model", "openai/gpt-nobody-knows"], 4, "price"],
   ])("reports what is wrong and what to do: %j", async (argv, exit, said) => {
-    const finished = await rlm([], argv, { CODECELL_MODEL: "", OPENAI_API_KEY: "sk-x" });
+    const finished = await rlm(here, [], argv, { CODECELL_MODEL: "", OPENAI_API_KEY: "sk-x" });
     expect(finished.stderr).toContain(said);
     expect(finished.requests).toEqual([]);
     expect(finished.code).toBe(exit);

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TestClient } from "../support/http-service.ts";
-import { availableRunners, codecell } from "./codecell-process.ts";
+import { availableRunners } from "./codecell-process.ts";
+import { CommandsHere } from "./commands-here.ts";
 import { McpPair } from "./mcp-client.ts";
-import { ServiceDirectory } from "./running-service.ts";
+import { type RunningService, ServiceDirectory } from "./running-service.ts";
 
 const runners = await availableRunners();
-const environment = { CODECELL_POLICY: "" };
 
 interface Linked {
   readonly name: string;
   readonly download_url?: string;
 }
 
-// starts many processes in sequence, which takes minutes on a busy machine
+// starts several processes in sequence, which takes minutes on a busy machine
 const patient = { timeout: 240_000 };
 
 describe.skipIf(!runners.includes("process"))(
@@ -20,23 +20,35 @@ describe.skipIf(!runners.includes("process"))(
   patient,
   () => {
     let directory: ServiceDirectory;
+    let commands: CommandsHere;
     beforeAll(async () => {
       directory = await ServiceDirectory.make();
+      commands = await CommandsHere.open();
     });
-    afterAll(() => directory?.[Symbol.asyncDispose]());
+    afterAll(async () => {
+      await commands[Symbol.asyncDispose]();
+      await directory[Symbol.asyncDispose]();
+    });
 
     const anyone = new TestClient("", undefined);
     const download = async (url: string | undefined) => anyone.call("GET", url ?? "no link");
 
     async function run(code: string, args: readonly string[] = []): Promise<Linked[]> {
       const argv = ["run", "--json", "-c", code, ...directory.state, "--runner", "process", ...args];
-      const { stdout } = await codecell(argv, { env: environment });
+      const { stdout } = await commands.run(argv);
       return JSON.parse(stdout).artifacts;
     }
     const inSession = (code: string) => run(code, ["--session", "work"]);
 
+    let started: Promise<RunningService> | undefined;
+    /** A service for the tests that do not stop it. */
+    function running(): Promise<RunningService> {
+      started ??= directory.serve(["--runner", "process"]);
+      return started;
+    }
+
     async function listed(): Promise<Linked[]> {
-      const { stdout } = await codecell(["artifacts", "ls", "--session", "work", "--json", ...directory.state]);
+      const { stdout } = await commands.run(["artifacts", "ls", "--session", "work", "--json", ...directory.state]);
       return JSON.parse(stdout).files;
     }
 
@@ -61,7 +73,7 @@ describe.skipIf(!runners.includes("process"))(
       expect((await download(other?.download_url?.replace(/.$/, (last) => (last === "A" ? "B" : "A")))).status).toBe(
         404,
       );
-      await codecell(["sessions", "rm", "work", ...directory.state]);
+      await commands.run(["sessions", "rm", "work", ...directory.state]);
       expect((await download(other?.download_url)).status).toBe(404);
 
       server.child.kill("SIGKILL"); // its state file stays behind and must be ignored
@@ -71,7 +83,7 @@ describe.skipIf(!runners.includes("process"))(
     });
 
     test("have links in the answers of an MCP server with the same state directory", async () => {
-      const { facts } = await directory.serve(["--runner", "process"]);
+      const { facts } = await running();
       await using pair = await McpPair.open("stdio", "modern", [
         "--runner",
         "process",
@@ -91,7 +103,7 @@ describe.skipIf(!runners.includes("process"))(
     });
 
     test.skipIf(!runners.includes("wasm"))("have no links if they are in the interpreter's memory", async () => {
-      await directory.serve(["--runner", "process"]);
+      await running();
       await using pair = await McpPair.open("stdio", "modern", [
         "--runner",
         "wasm",

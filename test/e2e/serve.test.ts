@@ -1,11 +1,19 @@
 import { readdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { eventsOf, TestClient } from "../support/http-service.ts";
-import { availableRunners, codecell, living } from "./codecell-process.ts";
-import { ServiceDirectory } from "./running-service.ts";
+import { availableRunners, living } from "./codecell-process.ts";
+import { CommandsHere } from "./commands-here.ts";
+import { type RunningService, ServiceDirectory } from "./running-service.ts";
 
 const hasProcess = (await availableRunners()).includes("process");
+
+/** Commands that only read and write the state of a service. */
+let commands: CommandsHere;
+beforeAll(async () => {
+  commands = await CommandsHere.open();
+});
+afterAll(() => commands[Symbol.asyncDispose]());
 
 let directory: ServiceDirectory;
 beforeEach(async () => {
@@ -13,26 +21,24 @@ beforeEach(async () => {
 });
 afterEach(() => directory[Symbol.asyncDispose]());
 
-const environment = { CODECELL_TOKEN: "", CODECELL_POLICY: "", XDG_RUNTIME_DIR: "" };
 const serve: ServiceDirectory["serve"] = (args, options) => directory.serve(args, options);
 
 async function newToken(name: string, args: readonly string[] = []): Promise<string> {
-  const argv = ["token", "create", "--name", name, ...directory.state, ...args];
-  const { stdout } = await codecell(argv, { env: environment });
+  const { stdout } = await commands.run(["token", "create", "--name", name, ...directory.state, ...args]);
   return stdout.trim();
 }
 
-async function policyFile(text: string): Promise<string[]> {
-  const path = join(directory.path, "sandbox.policy.yaml");
-  await writeFile(path, text);
-  return ["--policy", path];
+async function policyFile(text: string, { path } = directory): Promise<string[]> {
+  const file = join(path, "sandbox.policy.yaml");
+  await writeFile(file, text);
+  return ["--policy", file];
 }
 
 describe("codecell token", () => {
   test("creates, lists, renews and removes tokens, and prints each only once", async () => {
     const first = await newToken("alice", ["--scopes", "run,metrics", "--sessions", "2", "--expires", "30d"]);
     expect(first).toMatch(/^cc_[\w-]{43}$/);
-    const token = (...argv: string[]) => codecell(["token", ...argv, ...directory.state], { env: environment });
+    const token = (...argv: string[]) => commands.run(["token", ...argv, ...directory.state]);
     const listed = await token("ls", "--json");
     expect(JSON.parse(listed.stdout).tokens).toMatchObject([
       { name: "alice", scopes: ["run", "metrics"], sessions: 2, namespace: expect.stringMatching(/^ns-/) },
@@ -48,15 +54,13 @@ describe("codecell token", () => {
 
 describe("codecell serve", () => {
   test("prints the OpenAPI document without starting anything", async () => {
-    const { code, stdout } = await codecell(["serve", "--print-openapi"]);
+    const { code, stdout } = await commands.run(["serve", "--print-openapi"]);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ openapi: "3.1.0", paths: { "/v1/sessions": {} } });
   });
 
   test("refuses a public address while there is no token, and prints a hint", async () => {
-    const refused = await codecell(["serve", "--host", "0.0.0.0", "--port", "0", ...directory.stateArguments], {
-      env: environment,
-    });
+    const refused = await commands.run(["serve", "--host", "0.0.0.0", "--port", "0", ...directory.stateArguments]);
     expect(refused.code).toBe(2);
     expect(refused.stderr).toMatch(/no token.*other machines[\s\S]*token create[\s\S]*TLS/);
   });
@@ -64,24 +68,12 @@ describe("codecell serve", () => {
   test("refuses to share one writable directory among several tokens", async () => {
     await newToken("alice");
     const policy = await policyFile(`fs:\n  workspace: ${directory.path}\n`);
-    const refused = await codecell(["serve", "--port", "0", ...directory.stateArguments, ...policy], {
-      env: environment,
-    });
+    const refused = await commands.run(["serve", "--port", "0", ...directory.stateArguments, ...policy]);
     expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining("share a writable directory") });
   });
 });
 
 describe.skipIf(!hasProcess)("a running service", () => {
-  test("creates a temporary token if there is none, and removes it at the end", async () => {
-    const { server, facts, client } = await serve(["--runner", "process"]);
-    expect(facts.token).toMatch(/^cc_/);
-    await client.session("s");
-    expect((await client.run("s", "1 + 1")).json.value).toBe("2");
-    server.child.kill("SIGTERM");
-    expect((await server.finished).code).toBe(0);
-    await expect(readdir(facts.token_file ?? "")).rejects.toThrow(/ENOENT/);
-  });
-
   test("that was killed leaves nothing in the runtime directory once the next one has started", async () => {
     const runtimeDir = join(directory.path, "run");
     const killed = await serve(["--runner", "process"]);
@@ -95,14 +87,6 @@ describe.skipIf(!hasProcess)("a running service", () => {
     expect(names).toContain(basename(next.facts.token_file ?? ""));
   });
 
-  test("accepts a token from the environment", async () => {
-    const token = "a-token-of-the-environment";
-    const { facts } = await serve(["--runner", "process"], { env: { CODECELL_TOKEN: token } });
-    expect(facts.token).toBeUndefined();
-    expect((await new TestClient(facts.url, token).call("GET", "/metrics")).status).toBe(200);
-    expect((await new TestClient(facts.url, "something-else-of-it").call("GET", "/metrics")).status).toBe(401);
-  });
-
   test("on SIGTERM ends its runs, saves persistent sessions and leaves no process", async () => {
     const policy = await policyFile("session:\n  persist: true\n");
     const token = await newToken("alice");
@@ -112,7 +96,7 @@ describe.skipIf(!hasProcess)("a running service", () => {
     await client.run("kept", "open('file.txt', 'w').write('on disk'); x = 41");
     const stream = await client.fetch("/v1/sessions/kept/runs", {
       ...{ method: "POST", headers: { accept: "text/event-stream", "content-type": "application/json" } },
-      body: JSON.stringify({ code: "import time\nprint('go', flush=True)\ntime.sleep(1)\nx += 1\nprint('done')" }),
+      body: JSON.stringify({ code: "import time\nprint('go', flush=True)\ntime.sleep(5)\nx += 1\nprint('done')" }),
     });
     const events = eventsOf(stream);
     while ((await events.next()).value?.event !== "stdout");
@@ -136,29 +120,70 @@ describe.skipIf(!hasProcess)("a running service", () => {
     expect((await stranger.call("GET", "/v1/sessions")).json.sessions).toEqual([]);
     expect((await stranger.call("GET", "/v1/sessions/kept")).status).toBe(404);
   });
+});
+
+describe.skipIf(!hasProcess)("a service that was started without a token", () => {
+  let own: ServiceDirectory;
+  let running: RunningService;
+  beforeAll(async () => {
+    own = await ServiceDirectory.make();
+    running = await own.serve(["--runner", "process", ...(await policyFile("net: { enabled: true }\n", own))]);
+    await running.client.session("s");
+  });
+  afterAll(() => own?.[Symbol.asyncDispose]());
+
+  test("creates a temporary one", async () => {
+    expect(running.facts.token).toMatch(/^cc_/);
+    expect((await running.client.run("s", "1 + 1")).json.value).toBe("2");
+  });
 
   test("reloads its policy on SIGHUP, and applies the network rules to live sessions", async () => {
-    const policy = await policyFile("net: { enabled: true }\n");
-    const { server, client } = await serve(["--runner", "process", ...policy]);
-    await client.session("s");
+    const { server, client } = running;
     const ask = 'import urllib.request\nurllib.request.urlopen("http://evil.example/")';
     const reason = async () => (await client.run("s", ask)).json.error.message;
     expect(await reason()).toContain("evil.example is not in net.allowlist");
-    await policyFile("net: { enabled: true, deny: [evil.example] }\nproc: { memory: 1GiB }\n");
+    await policyFile("net: { enabled: true, deny: [evil.example] }\nproc: { memory: 1GiB }\n", own);
     server.child.kill("SIGHUP");
     await server.printed("codecell: net.deny changed from none to evil.example\n");
     await server.printed("codecell: restart to apply changes of: proc.memory\n");
     expect(await reason()).toContain("evil.example is in net.deny");
-    await policyFile("nte: {}\n");
+    await policyFile("nte: {}\n", own);
     server.child.kill("SIGHUP");
     await server.printed("codecell: kept the current policy: ");
     expect(await reason()).toContain("evil.example is in net.deny");
-    const events = (await codecell(["audit", "tail", "--json", ...directory.state], { env: environment })).stdout;
+    const events = (await commands.run(["audit", "tail", "--json", ...own.state])).stdout;
     expect(events).toMatch(/"override\.applied".*"policy file"/);
   });
 
+  test("removes the temporary one at the end", async () => {
+    const { server, facts } = running;
+    server.child.kill("SIGTERM");
+    expect((await server.finished).code).toBe(0);
+    await expect(readdir(facts.token_file ?? "")).rejects.toThrow(/ENOENT/);
+  });
+});
+
+describe.skipIf(!hasProcess)("a service with a token from the environment and a short --drain", () => {
+  const token = "a-token-of-the-environment";
+  let own: ServiceDirectory;
+  let running: RunningService;
+  let client: TestClient;
+  beforeAll(async () => {
+    own = await ServiceDirectory.make();
+    running = await own.serve(["--runner", "process", "--drain", "200ms"], { env: { CODECELL_TOKEN: token } });
+    client = new TestClient(running.facts.url, token);
+  });
+  afterAll(() => own?.[Symbol.asyncDispose]());
+
+  test("accepts this token and no other", async () => {
+    const { facts } = running;
+    expect(facts.token).toBeUndefined();
+    expect((await client.call("GET", "/metrics")).status).toBe(200);
+    expect((await new TestClient(facts.url, "something-else-of-it").call("GET", "/metrics")).status).toBe(401);
+  });
+
   test("kills runs that do not end within --drain", async () => {
-    const { server, client } = await serve(["--runner", "process", "--drain", "200ms"]);
+    const { server } = running;
     await client.session("s");
     const stream = await client.fetch("/v1/sessions/s/runs", {
       ...{ method: "POST", headers: { accept: "text/event-stream", "content-type": "application/json" } },

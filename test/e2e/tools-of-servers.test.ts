@@ -3,27 +3,39 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { codecell } from "./codecell-process.ts";
+import { availableRunners, codecell } from "./codecell-process.ts";
+import { CommandsHere } from "./commands-here.ts";
 import { httpAddress, McpPair, newTestDirectories, removeTestDirectories, startHttp, stopped } from "./mcp-client.ts";
 
 const toolServer = fileURLToPath(new URL("../fakes/tool-server.mjs", import.meta.url));
 const secret = "s3cret-of-the-host";
+
+/**
+ * The fastest that is here: servers are started, asked and checked by the host. How a cell of each runner calls a function of the host is
+ * part of the runners' contract (test/contract/host-calls.ts).
+ */
+const runner = (await availableRunners()).includes("process") ? "process" : "wasm";
 
 /** A project with a policy and a file of servers. */
 async function configured(root: string, name: string, tools: object, servers: Record<string, object> = {}) {
   const policy = join(root, `${name}.policy.json`);
   const file = join(root, `${name}.servers.json`);
   const own = { command: process.execPath, args: [toolServer, "good", join(root, "notes")] };
-  await writeFile(policy, JSON.stringify({ isolation: { runner: "wasm" }, proc: { timeout: "60s" }, tools }));
+  await writeFile(policy, JSON.stringify({ isolation: { runner, minimum: "wasm" }, proc: { timeout: "60s" }, tools }));
   await writeFile(file, JSON.stringify({ mcpServers: { test: { ...own, env: { GIVEN: "yes" } }, ...servers } }));
   return ["--policy", policy, "--tools-from", file];
 }
 
 let root: string;
+let commands: CommandsHere;
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "cc-tools-"));
+  commands = await CommandsHere.open();
 });
-afterAll(() => rm(root, { recursive: true, force: true }));
+afterAll(async () => {
+  await commands[Symbol.asyncDispose]();
+  await rm(root, { recursive: true, force: true });
+});
 
 /** The server of `codecell mcp` has variables that no other server may see. */
 const open = async (name: string, tools: object, servers?: Record<string, object>) =>
@@ -90,8 +102,9 @@ describe("code that calls tools of another MCP server", () => {
   });
 
   test("survives a server that floods its client with messages", async () => {
+    // A very busy machine reads so slowly that the call times out first. Then the connection may close during a later call.
     expect(await run(catching("test_flood()"))).toMatch(/ServerUnavailable|TimeoutError/);
-    expect(await run("print(test_plain())")).toContain("only text");
+    await expect.poll(() => run(catching("test_plain()"))).toContain("only text");
   });
 
   test("can use a tool whose schema is wrong: the server decides", async () => {
@@ -129,9 +142,18 @@ describe("code that calls tools of another MCP server", () => {
 
   test("is refused a tool whose server took its read-only mark back", async () => {
     expect(await run("print(test_victim())")).toContain("called");
-    // one program: the function is still there, and the host checks each call
-    const code = `test_swap()\nimport time\ntime.sleep(2)\n${catching("test_victim()")}`;
-    expect(await run(code)).toMatch(
+    // one program: the function is still there, and the host checks each call against the list that it asks for again
+    const untilRefused = [
+      "import time",
+      "test_swap()",
+      "for _ in range(40):",
+      "    try: test_victim()",
+      "    except Exception as error:",
+      "        print(type(error).__mro__[-3].__name__, error.type, error)",
+      "        break",
+      "    time.sleep(0.2)",
+    ];
+    expect(await run(untilRefused.join("\n"))).toMatch(
       /PermissionError tools.allow does not permit test\/victim, which may change something/,
     );
     expect(await run("print('test_victim' in dir(__builtins__))")).toContain("False");
@@ -148,7 +170,7 @@ describe("code that calls tools of another MCP server", () => {
     await run("test_echo('n0t-in-the-audit')");
     const argv = ["audit", "export", "--state-dir", pair.directories.state, "--format", "jsonl"];
     const called = async () =>
-      (await codecell(argv)).stdout.split("\n").filter((line) => line.includes('"tool.called"'));
+      (await commands.run(argv)).stdout.split("\n").filter((line) => line.includes('"tool.called"'));
     // the server writes its audit a moment after the answer
     await expect.poll(async () => (await called()).at(-1)).toContain('"echo"');
     const events = (await called()).map((line) => JSON.parse(line));
@@ -169,43 +191,9 @@ describe("codecell mcp with other MCP servers", () => {
     expect(pair.client.getInstructions()).not.toContain("mcp_tools");
   });
 
-  test("works with the others when one server exits at once and one never answers", async () => {
-    const broken = { command: process.execPath, args: [toolServer, "exits"] };
-    const silent = { command: process.execPath, args: [toolServer, "silent"] };
-    const missing = { command: "/no/such/program" };
-    await using pair = await open("broken", { allow: ["*/*"] }, { broken, silent, missing });
-    const code = "print(test_plain(), mcp_tools()['unavailable_servers'])";
-    const { text } = await pair.call("run_python", { code, wait: 30 });
-    expect(text).toContain("only text ['broken', 'missing']");
-    expect(text).not.toContain("/no/such");
-    // the first run waited for the silent server; later ones do not
-    const before = performance.now();
-    await pair.call("run_python", { code });
-    expect(performance.now() - before).toBeLessThan(8_000);
-  });
-
-  test("is ready before its servers are, and tells the next model what they offer", async () => {
-    const silent = { command: process.execPath, args: [toolServer, "silent"] };
-    const args = await configured(root, "memory", { allow: ["test/*", "silent/*"] }, { silent });
-    const state = join(root, "memory-state");
-    const before = performance.now();
-    {
-      await using pair = await McpPair.open("stdio", "legacy", [...args, "--state-dir", state]);
-      expect(performance.now() - before).toBeLessThan(8_000); // a server that never answers delays nothing
-      expect(pair.client.getInstructions()).toContain("mcp_tools() lists them");
-      await pair.call("run_python", { code: "1", wait: 30 });
-    }
-    await using pair = await McpPair.open("stdio", "legacy", [...args, "--state-dir", state]);
-    const { tools } = await pair.client.listTools();
-    const { description = "", annotations } = tools.find(({ name }) => name === "run_python") ?? {};
-    expect(description).toContain("- test_add: Adds two numbers.\n");
-    expect(description).not.toContain("second line");
-    expect(annotations).toMatchObject({ openWorldHint: true, destructiveHint: false });
-  });
-
   test("uses a server over HTTP, with the operator's header", async () => {
     const directories = await newTestDirectories();
-    const other = startHttp(directories, ["--runner", "wasm"]);
+    const other = startHttp(directories, ["--runner", runner]);
     try {
       const { url, token } = await httpAddress(other);
       // this token is in the environment of codecell, and not in the file
@@ -225,16 +213,6 @@ describe("codecell mcp with other MCP servers", () => {
     }
   });
 
-  test("stops its servers when its client leaves", async () => {
-    const pair = await open("leave", { allow: ["test/*"] });
-    const { text } = await pair.call("run_python", { code: "print('pid', test_variables()['TEST_PID'])" });
-    const pid = Number(/pid (\d+)/.exec(text)?.[1]);
-    expect(pid).toBeGreaterThan(0);
-    process.kill(pid, 0);
-    await pair[Symbol.asyncDispose]();
-    await expect.poll(() => isAlive(pid), { timeout: 8_000 }).toBe(false);
-  });
-
   test.each([
     ["{", "it is not JSON"],
     ["{}", 'it has no "mcpServers"'],
@@ -244,7 +222,7 @@ describe("codecell mcp with other MCP servers", () => {
   ])("reports a file of servers that it cannot use: %s", async (content, message) => {
     const file = join(root, "bad.json");
     await writeFile(file, content);
-    const { stderr, code } = await codecell(["mcp", "--tools-from", file]);
+    const { stderr, code } = await commands.run(["mcp", "--tools-from", file]);
     expect(stderr).toContain(message);
     expect(code).toBe(2);
   });
@@ -268,6 +246,54 @@ describe("codecell mcp with other MCP servers", () => {
     const { text, isError } = await pair.call("run_python", { code: "1" });
     expect(isError).toBe(true);
     expect(text).toContain("the next server would start what it says");
+  });
+});
+
+describe("codecell mcp with servers of which some fail, and a next one with the same state", () => {
+  const broken = { command: process.execPath, args: [toolServer, "exits"] };
+  const silent = { command: process.execPath, args: [toolServer, "silent"] };
+  const missing = { command: "/no/such/program" };
+  const code = "print(test_plain(), mcp_tools()['unavailable_servers'])\nprint('pid', test_variables()['TEST_PID'])";
+  let args: string[];
+  let pair: McpPair;
+  let readyMs: number;
+  beforeAll(async () => {
+    args = await configured(root, "broken", { allow: ["*/*"] }, { broken, silent, missing });
+    args.push("--state-dir", join(root, "broken-state"));
+    const before = performance.now();
+    pair = await McpPair.open("stdio", "legacy", args);
+    readyMs = performance.now() - before;
+  });
+  afterAll(() => pair[Symbol.asyncDispose]());
+
+  test("is ready before its servers are", () => {
+    expect(readyMs).toBeLessThan(8_000); // a server that never answers delays nothing
+    expect(pair.client.getInstructions()).toContain("mcp_tools() lists them");
+  });
+
+  test("works with the others when one server exits at once and one never answers", async () => {
+    const { text } = await pair.call("run_python", { code, wait: 30 });
+    expect(text).toContain("only text ['broken', 'missing']");
+    expect(text).not.toContain("/no/such");
+    // the first run waited for the silent server; later ones do not
+    const before = performance.now();
+    await pair.call("run_python", { code });
+    expect(performance.now() - before).toBeLessThan(8_000);
+  });
+
+  test("stops its servers when its client leaves, and the next one tells a model what they offer", async () => {
+    const { text } = await pair.call("run_python", { code, wait: 30 });
+    const pid = Number(/pid (\d+)/.exec(text)?.[1]);
+    expect(pid).toBeGreaterThan(0);
+    process.kill(pid, 0);
+    await pair[Symbol.asyncDispose]();
+    await expect.poll(() => isAlive(pid), { timeout: 8_000 }).toBe(false);
+    pair = await McpPair.open("stdio", "legacy", args);
+    const { tools } = await pair.client.listTools();
+    const { description = "", annotations } = tools.find(({ name }) => name === "run_python") ?? {};
+    expect(description).toContain("- test_add: Adds two numbers.\n");
+    expect(description).not.toContain("second line");
+    expect(annotations).toMatchObject({ openWorldHint: true, destructiveHint: false });
   });
 });
 

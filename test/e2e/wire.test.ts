@@ -4,7 +4,8 @@ import { runSchema, type WireRun } from "../../src/service/wire/run.ts";
 import { type WireName, wireSchemas } from "../../src/service/wire/schemas.ts";
 import { type ToolRun, toolRunSchema } from "../../src/service/wire/tool-run.ts";
 import { TestClient } from "../support/http-service.ts";
-import { availableRunners, CodecellProcess, launcher } from "./codecell-process.ts";
+import { codecellHere } from "./codecell-here.ts";
+import { availableRunners } from "./codecell-process.ts";
 import { ServiceDirectory } from "./running-service.ts";
 
 const runners = await availableRunners();
@@ -42,9 +43,7 @@ describe.skipIf(runners.length === 0)("the wire format", () => {
   });
 
   const cli = async (...argv: string[]) => {
-    const { stdout } = await new CodecellProcess(launcher, [...argv, "--json", ...directory.state], {
-      cwd: directory.path,
-    }).finished;
+    const { stdout } = await codecellHere([...argv, "--json", ...directory.state], { cwd: directory.path });
     return JSON.parse(stdout);
   };
   const overCli = async (session: string, code: string): Promise<WireRun> =>

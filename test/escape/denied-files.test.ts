@@ -18,7 +18,16 @@ import type { PolicyInput } from "../../src/policy/schema.ts";
 import type { LiveSession } from "../../src/sessions/live-session.ts";
 import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import { mountableDirectory } from "../support/host-mounts.ts";
-import { bothLayouts, describeAttacks, look, openCells, run } from "../support/process-cells.ts";
+import {
+  bothLayouts,
+  describeAttacks,
+  type Layout,
+  look,
+  openCells,
+  repeatsDocker,
+  run,
+  tiersByRequest,
+} from "../support/process-cells.ts";
 
 const secret = "s3cret-of-the-host";
 const ordinaryUid = 54_321;
@@ -140,8 +149,7 @@ print(json.dumps([[attempt(open, path) for path in paths], [attempt(os.listdir, 
 
     test("what the cell writes beside denied files is still noticed", async () => {
       const written = await run(session, "open('/workspace/made.txt', 'w').write('x')");
-      const artifacts = at === "/workspace" ? [{ name: "made.txt" }] : []; // the host sees no other workspace here
-      expect(written).toMatchObject({ status: "ok", artifacts });
+      expect(written).toMatchObject({ status: "ok", artifacts: [{ name: "made.txt" }] });
     });
 
     test(
@@ -181,10 +189,13 @@ ${hunt.split("found = []")[1]}
 print(json.dumps(found))`;
       expect(await look(session, code)).toEqual([]);
       expect(await readFile(join(project, ".env"), "utf8")).toBe(secret);
+      if (repeatsDocker(layout)) return; // before each start, the host looks for denied files
       await using again = await openCells(layout, policy());
       await using next = await again.openSession();
       expect(await look(next, `${hunt}\nprint(json.dumps(found))`)).toEqual([]);
     });
+
+    if (repeatsDocker(layout)) return;
 
     test("hides denied files that were created after the first session from the next one", async () => {
       await mkdir(join(project, "later"));
@@ -201,7 +212,7 @@ describe("a writable mount (open problems)", () => {
   test.todo("hides a denied file that the host replaces by rename, as editors do on save");
 });
 
-describeAttacks(bothLayouts, "a mount's source in the $name", (layout) => {
+const replaceSource = (layout: Layout): void => {
   const hunt = huntIn("/data");
   beforeEach(makeProject);
   afterEach(removeProject);
@@ -259,4 +270,7 @@ describeAttacks(bothLayouts, "a mount's source in the $name", (layout) => {
     if (outcome instanceof Error) expect(outcome).toBeInstanceOf(CodecellError);
     else expect(outcome).not.toMatchObject({ value: `'${secret}'` });
   });
-});
+};
+
+// the host refuses or follows what it finds there before a cell starts
+describeAttacks(bothLayouts, "a mount's source in the $name", replaceSource, tiersByRequest);

@@ -44,9 +44,14 @@ print(json.dumps([printed.stdout, printed.stderr]))`;
 describe.skipIf(skipsProcess).each(bothLayouts)(
   "code in a cell whose proxy socket was handed to the host, $name",
   ({ options }) => {
+    let cells: NetworkedCells;
+    beforeAll(async () => {
+      cells = await NetworkedCells.open(web.port, options);
+    });
+    afterAll(() => cells?.[Symbol.asyncDispose]());
+
     test("has neither the socket nor the channel that carried it", async () => {
-      await using cells = await NetworkedCells.open(web.port, options);
-      const session = await cells.codecell.openSession();
+      await using session = await cells.codecell.openSession();
       const code = `
 import os, socket
 def described(fd):
@@ -67,8 +72,8 @@ print(json.dumps([one for one in found if one]))`;
     });
 
     test("cannot pass its own socket off as another cell's", async () => {
-      await using cells = await NetworkedCells.open(web.port, options);
-      const [attacker, victim] = [await cells.codecell.openSession(), await cells.codecell.openSession()];
+      await using attacker = await cells.codecell.openSession();
+      await using victim = await cells.codecell.openSession();
       const code = `
 import array, os, socket
 own = socket.socket()
@@ -90,27 +95,27 @@ except OSError:
       await attacker.usage(); // opens the counters of its control groups, which stay open
       const before = descriptors(process.pid).length;
       expect(await run(attacker, code)).toMatchObject({ status: "ok", stdout: "nobody came\n" });
-      expect(descriptors(process.pid).length).toBeLessThanOrEqual(before);
-      for (const session of [victim, attacker, await cells.codecell.openSession()]) {
+      await expect.poll(() => descriptors(process.pid).length).toBeLessThanOrEqual(before);
+      await using later = await cells.codecell.openSession();
+      for (const session of [victim, attacker, later]) {
         expect(await run(session, fetching(web.port))).toMatchObject({ stdout: `GET good.example:${web.port}/\n` });
       }
     });
 
-    test("cannot impersonate the proxy, not even while the proxy is dead", async () => {
-      await using cells = await NetworkedCells.open(web.port, options);
-      const session = await cells.codecell.openSession();
-      expect(await look(session, takePort)).toEqual(["", ""]);
-      await cells.killProxy();
-      expect(await look(session, takePort)).toEqual(["", ""]);
-    });
-
     test("does not reach another cell through its own socket", async () => {
-      await using cells = await NetworkedCells.open(web.port, options);
-      const [one, other] = [await cells.codecell.openSession(), await cells.codecell.openSession()];
+      await using one = await cells.codecell.openSession();
+      await using other = await cells.codecell.openSession();
       const code = 'import urllib.request\nurllib.request.urlopen("http://evil.example/")';
       const [hasAsked, isQuiet] = await Promise.all([run(one, code), run(other, "1")]);
       expect(hasAsked.egress?.denied).toHaveLength(1);
       expect(isQuiet.egress?.denied).toEqual([]);
+    });
+
+    test("cannot impersonate the proxy, not even while the proxy is dead", async () => {
+      await using session = await cells.codecell.openSession();
+      expect(await look(session, takePort)).toEqual(["", ""]);
+      await cells.killProxy();
+      expect(await look(session, takePort)).toEqual(["", ""]);
     });
   },
 );

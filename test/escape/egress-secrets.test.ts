@@ -8,12 +8,12 @@ import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import { processRunner } from "../../src/runners/process/runner.ts";
 import type { LiveSession } from "../../src/sessions/live-session.ts";
 import { LiveSessions } from "../../src/sessions/live-sessions.ts";
-import { openAudit } from "../../src/sessions/open-audit.ts";
+import { type Audit, openAudit } from "../../src/sessions/open-audit.ts";
 import type { RunResult } from "../../src/sessions/runs/run.ts";
 import { hostProcesses, look, run, skipsProcess } from "../support/process-cells.ts";
 import { openSecretOrigin, type SecretOrigin } from "../support/secret-origin.ts";
 import { makeAuthority, type TestAuthority } from "../support/test-authority.ts";
-import { isMissing, tiers } from "../support/tiers.ts";
+import { isMissing, tiersOnePerKernel } from "../support/tiers.ts";
 
 const value = "v4lue-that-no-cell-may-see-0123456789";
 const variable = "CODECELL_SECRETS_TEST";
@@ -21,7 +21,9 @@ const variable = "CODECELL_SECRETS_TEST";
 const shifted = Buffer.from(value.replace(/./g, (character) => String.fromCharCode(character.charCodeAt(0) + 1)));
 
 const withSockets = await Promise.all(
-  tiers.filter(({ name }) => name !== "wasm").map(async (tier) => ({ ...tier, isAbsent: await isMissing(tier) })),
+  tiersOnePerKernel
+    .filter(({ name }) => name !== "wasm")
+    .map(async (tier) => ({ ...tier, isAbsent: await isMissing(tier) })),
 );
 
 function hasOpenssl(): boolean {
@@ -39,6 +41,7 @@ describe.skipIf(!hasOpenssl()).each(withSockets.filter(({ isAbsent }) => !isAbse
     let root: string;
     let authority: TestAuthority;
     let origin: SecretOrigin;
+    let audit: Audit;
     let codecell: LiveSessions;
     let session: LiveSession;
     const results: RunResult[] = [];
@@ -60,10 +63,11 @@ describe.skipIf(!hasOpenssl()).each(withSockets.filter(({ isAbsent }) => !isAbse
         },
       });
       const note = (message: string, fields?: object) => void logged.push(message, fields);
+      audit = openAudit(policy, { stateDir: join(root, "state") });
       codecell = await LiveSessions.open({
         policy,
         runners: [make()],
-        audit: openAudit(policy, { stateDir: join(root, "state") }),
+        audit,
         egress: {
           fixedAddresses: { "good.example": "127.0.0.1", "other.example": "127.0.0.1" },
           authorities: [readFileSync(join(authority.directory, "ca.crt"), "utf8")],
@@ -75,6 +79,7 @@ describe.skipIf(!hasOpenssl()).each(withSockets.filter(({ isAbsent }) => !isAbse
     afterAll(async () => {
       delete process.env[variable];
       await codecell?.close();
+      await audit?.[Symbol.asyncDispose]();
       await origin?.close();
       rmSync(root, { recursive: true, force: true });
     });

@@ -106,7 +106,8 @@ import time
 for n in range(5_000): open(f"empty{n}", "w").close()
 time.sleep(1)
 files = [open(f"large{n}", "wb", buffering=0) for n in range(2)]
-for n in range(60): files[n % 2].write(bytes(1 << 20)); time.sleep(0.15)`;
+for n in range(60): files[n % 2].write(bytes(1 << 20)); time.sleep(0.15)
+time.sleep(40)`;
       await isEnded(behind);
     });
   });

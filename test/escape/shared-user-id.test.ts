@@ -9,7 +9,6 @@ import {
   hostProcesses,
   idle,
   openCells,
-  repeatsDocker,
   run,
   sharedKernelTiers,
   within,
@@ -80,7 +79,7 @@ describeAttacks(
       expect(await within(10_000, run(greedy, "40 + 2"))).toMatchObject({ status: "ok", value: "42" });
     });
   },
-  sharedKernelTiers.filter((tier) => !repeatsDocker(tier)),
+  sharedKernelTiers,
 );
 
 describeAttacks(

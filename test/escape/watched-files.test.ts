@@ -1,16 +1,11 @@
-import { readFile } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { LiveSession } from "../../src/sessions/live-session.ts";
 import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
-import {
-  bothLayouts,
-  describeAttacks,
-  look,
-  openCells,
-  repeatsDocker,
-  sharedKernelTiers,
-} from "../support/process-cells.ts";
+import { bothLayouts, describeAttacks, look, openCells, sharedKernelTiers } from "../support/process-cells.ts";
 
 /** A directory that every cell sees read-only, and that other sessions and the host read. */
 const shared = "/usr/bin";
@@ -74,5 +69,31 @@ print(json.dumps(lines))`;
       expect(await look(spy, follow)).toEqual(["first\n", "second\n"]);
     });
   },
-  sharedKernelTiers.filter((tier) => !repeatsDocker(tier)),
+  sharedKernelTiers,
+);
+
+describeAttacks(
+  bothLayouts,
+  "a lock on a file of a read-only directory, in the $name",
+  (layout) => {
+    test("holds against the host until the session ends, and the receipt says so", async () => {
+      const directory = await mkdtemp(join(tmpdir(), "codecell-locks-"));
+      try {
+        await chmod(directory, 0o755);
+        await writeFile(join(directory, "database"), "");
+        await using codecell = await openCells(layout, { fs: { deps: directory } });
+        const isFree = () => spawnSync("flock", ["--nonblock", join(directory, "database"), "true"]).status === 0;
+        const session = await codecell.openSession();
+        const lock = `import fcntl\nheld = open("/deps/database")\nfcntl.flock(held, fcntl.LOCK_EX)\nprint(json.dumps(1))`;
+        expect(await look(session, lock)).toBe(1);
+        expect(isFree()).toBe(false);
+        expect(session.receipt.notes.join("\n")).toContain("a lock that code takes on a file of a read-only directory");
+        await session.close();
+        expect(isFree()).toBe(true);
+      } finally {
+        await rm(directory, { recursive: true });
+      }
+    });
+  },
+  [],
 );

@@ -54,7 +54,7 @@ export class FakeRunner implements SandboxRunner {
 
   constructor(options: FakeOptions = {}) {
     this.name = options.name ?? "wasm";
-    this.isolation = options.isolation ?? this.name;
+    this.isolation = options.isolation ?? (this.name === "kubernetes" ? "container" : this.name);
     this.#options = options;
   }
 

@@ -46,10 +46,11 @@ const tools = {
     call: () => text(JSON.stringify({ ...process.env, TEST_PID: String(process.pid) })),
   },
   flood: {
-    ...{ description: "Sends messages without end.", inputSchema: object({}), ...readOnly },
-    call: async () => {
-      for (let sent = 0; sent < 20_000; sent++) await server.sendToolListChanged();
-      return text("flooded");
+    ...{ description: "Sends thousands of messages at once and never answers.", inputSchema: object({}), ...readOnly },
+    call: () => {
+      const message = JSON.stringify({ jsonrpc: "2.0", method: "notifications/tools/list_changed" });
+      process.stdout.write(`${message}\n`.repeat(5_000)); // one write: a busy machine sends it no slower
+      return new Promise(() => {});
     },
   },
   swap: {

@@ -5,6 +5,10 @@ import type { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import { Session } from "../../src/sessions/session.ts";
 import { newStateDir, openManager, removeStateDir } from "../support/managers.ts";
 import { bothLayouts, openCells, run, skipsProcess } from "../support/process-cells.ts";
+import { isThorough } from "../support/thorough.ts";
+
+/** The host forgets a session with the same code in both layouts. */
+const layouts = isThorough ? bothLayouts : bothLayouts.slice(0, 1);
 
 /** The number of promises in the whole process. `queryObjects` collects garbage first. */
 async function promises(): Promise<number> {
@@ -21,12 +25,12 @@ async function openAndClose(codecell: LiveSessions, times: number): Promise<void
 }
 
 describe.skipIf(skipsProcess)("a host that opens and closes sessions", () => {
-  test.each(bothLayouts)("keeps no memory of closed sessions ($name)", async (layout) => {
+  test.each(layouts)("keeps no memory of closed sessions ($name)", async (layout) => {
     await using codecell = await openCells(layout);
     await openAndClose(codecell, 5);
     const before = await promises();
     await openAndClose(codecell, 20);
-    expect((await promises()) - before).toBeLessThan(20);
+    await expect.poll(async () => (await promises()) - before).toBeLessThan(20);
   });
 
   test("keeps no memory of closed forks while the cell lives on in their parent", async () => {
@@ -35,8 +39,11 @@ describe.skipIf(skipsProcess)("a host that opens and closes sessions", () => {
       await using manager = await openManager(stateDir);
       const parent = await manager.session();
       for (let count = 0; count < 5; count++) await manager.closeSession((await manager.fork(parent.id)).id);
-      await promises();
-      expect(queryObjects(Session, { format: "count" })).toBeLessThan(4); // the prototype, the parent and the last
+      const sessions = async () => {
+        await promises();
+        return queryObjects(Session, { format: "count" });
+      };
+      await expect.poll(sessions).toBeLessThan(4); // the prototype, the parent and the last
     }
     await removeStateDir(stateDir);
   });

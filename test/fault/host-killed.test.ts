@@ -9,8 +9,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { processRunner } from "../../src/runners/process/runner.ts";
 import { leftBehind } from "../support/left-behind.ts";
 import { eventually, hostProcesses, idle, skipsProcess } from "../support/process-cells.ts";
+import { isThorough } from "../support/thorough.ts";
 
-const rounds = 24;
+/** of each layout: one host is killed during its setup, the others with cells in every stage */
+const rounds = isThorough ? 12 : 4;
 /** Each round starts a host, on a machine that may be busy with other tests. */
 const roundMs = 10_000;
 const script = fileURLToPath(new URL("host.mjs", import.meta.url));
@@ -30,9 +32,9 @@ describe.skipIf(skipsProcess)("a host that is killed", () => {
   });
 
   test.each(["template", "direct"])(
-    "at %i random moments leaves no process, cgroup or directory (%s layout)".replace("%i", String(rounds / 2)),
+    "at %i random moments leaves no process, cgroup or directory (%s layout)".replace("%i", String(rounds)),
     async (layout) => {
-      for (let round = 0; round < rounds / 2; round++) {
+      for (let round = 0; round < rounds; round++) {
         const mark = `killed-${process.pid}-${layout}-${round}`;
         const host = spawn(process.execPath, [script, layout, runtimeDir, mark], {
           stdio: ["ignore", "pipe", "inherit"],
@@ -55,7 +57,7 @@ describe.skipIf(skipsProcess)("a host that is killed", () => {
         if (!(await eventually(isClean))) expect(left()).toEqual({ processes: [], cgroups: [], directories: [] });
       }
     },
-    (rounds / 2) * roundMs,
+    rounds * roundMs,
   );
 
   test("together with its janitor leaves nothing behind once the next host has started", async () => {

@@ -7,7 +7,7 @@ import { newStateDir, openManager, removeStateDir } from "../support/managers.ts
 import { ownCells, skipsProcess } from "../support/process-cells.ts";
 
 /** Under the default policy a session that is used twice an hour expires 48 times a day: `LIFE_CYCLES=48` is such a day. */
-const cycles = Number(process.env.LIFE_CYCLES ?? 8);
+const cycles = Number(process.env.LIFE_CYCLES ?? 4);
 const ids = ["one", "two", "three", "four"];
 
 interface Footprint {

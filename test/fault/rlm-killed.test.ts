@@ -2,7 +2,8 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CodecellProcess, codecell, launcher } from "../e2e/codecell-process.ts";
+import { CodecellProcess, launcher } from "../e2e/codecell-process.ts";
+import { CommandsHere } from "../e2e/commands-here.ts";
 import { descendantsOf, ended } from "../e2e/process-tree.ts";
 import {
   type Script,
@@ -33,15 +34,21 @@ const model = ["--model", "anthropic/claude-haiku-4-5"];
 
 describe.skipIf(skipsProcess)("a recorded run that is killed while it waits for a model", () => {
   let cwd: string;
+  /** for the runs that are not killed */
+  let commands: CommandsHere;
   beforeAll(async () => {
     cwd = await mkdtemp(join(tmpdir(), "cc-rlm-killed-"));
+    commands = await CommandsHere.open();
   });
-  afterAll(() => rm(cwd, { recursive: true, force: true }));
+  afterAll(async () => {
+    await commands[Symbol.asyncDispose]();
+    await rm(cwd, { recursive: true, force: true });
+  });
   const env = (url: string) => ({ ANTHROPIC_API_KEY: scriptedKey, ANTHROPIC_BASE_URL: url });
 
   test("is resumed with the same outputs, without paying twice, and with what the lost call may have cost", async () => {
     await using whole = await startScriptedModelServer("anthropic", answers("2"));
-    const undisturbed = await codecell([...command, ...model], { cwd, env: env(whole.url) });
+    const undisturbed = await commands.run([...command, ...model], { cwd, env: env(whole.url) });
     const expected = JSON.parse(undisturbed.stdout);
     expect(expected).toMatchObject({ finish: "submitted", outputs: { sum: 42 }, model_calls: 5 });
 
@@ -58,7 +65,7 @@ describe.skipIf(skipsProcess)("a recorded run that is killed while it waits for 
 
     await using rest = await startScriptedModelServer("anthropic", answers("2"));
     const resuming = [...command, ...model, "--resume", "run.tape", "--trajectory", "second.jsonl"];
-    const resumed = await codecell(resuming, { cwd, env: env(rest.url) });
+    const resumed = await commands.run(resuming, { cwd, env: env(rest.url) });
     const result = JSON.parse(resumed.stdout);
     expect(result).toMatchObject({ finish: "submitted", outputs: expected.outputs, model_calls: 5 });
     expect(result.usage.total.usd).toBe(expected.usage.total.usd);
@@ -68,7 +75,7 @@ describe.skipIf(skipsProcess)("a recorded run that is killed while it waits for 
     expect(lost).toBeGreaterThanOrEqual(8192);
     expect(lost).toBeLessThan(8192 + 1000);
 
-    const replayed = await codecell([...command, ...model, "--replay", "run.tape"], { cwd });
+    const replayed = await commands.run([...command, ...model, "--replay", "run.tape"], { cwd });
     const again = JSON.parse(replayed.stdout);
     expect(again, replayed.stdout).toMatchObject({
       finish: "submitted",
@@ -91,13 +98,13 @@ describe.skipIf(skipsProcess)("a recorded run that is killed while it waits for 
     for (const file of await readdir(cwd, { recursive: true, withFileTypes: true })) {
       if (file.isFile()) expect(await readFile(join(file.parentPath, file.name), "utf8")).not.toContain(scriptedKey);
     }
-    const shown = await codecell(["rlm", "show", "torn.jsonl"], { cwd });
+    const shown = await commands.run(["rlm", "show", "torn.jsonl"], { cwd });
     expect({ code: shown.code, text: shown.stdout }).toMatchObject({
       code: 0,
       text: expect.stringContaining("second number"),
     });
     // nothing can be sent without a key: a resumed run says which one is missing
-    const keyless = await codecell([...command, ...model, "--resume", "torn.tape"], {
+    const keyless = await commands.run([...command, ...model, "--resume", "torn.tape"], {
       cwd,
       env: { ANTHROPIC_API_KEY: "" },
     });

@@ -15,11 +15,15 @@ import type { Session } from "../../src/sessions/session.ts";
 import { leftBehind } from "../support/left-behind.ts";
 import { newStateDir, openManager, removeStateDir, runIn } from "../support/managers.ts";
 import { eventually, hostProcesses, idle, ownCells, skipsProcess, within } from "../support/process-cells.ts";
+import { isThorough } from "../support/thorough.ts";
 
-const workerRounds = 84;
-const cellRounds = 21;
-const templateRounds = 5;
-const hostRounds = 12;
+/** each operation (7) with each pause before it (3) and after the kill (2), once or twice */
+const workerRounds = isThorough ? 84 : 42;
+/** each operation once or three times */
+const cellRounds = isThorough ? 21 : 7;
+const templateRounds = isThorough ? 5 : 3;
+/** each stage of a host once, or twice */
+const hostRounds = isThorough ? 12 : 6;
 /** Each round kills and starts processes, on a machine that may be busy. These limits are only for tests that hang. */
 const roundMs = { worker: 3_000, cell: 6_000, template: 15_000, host: 20_000 };
 const script = fileURLToPath(new URL("sessions-host.mjs", import.meta.url));
@@ -155,7 +159,7 @@ describe.skipIf(skipsProcess)("sessions whose processes are killed", () => {
       let session = await manager.session("workers");
       const ledger = new Ledger();
       for (let round = 0; round < workerRounds; round++) {
-        if (round % 50 === 49) {
+        if (round % 25 === 24) {
           await manager.closeSession(session.id);
           session = await manager.session("workers");
           ledger.newCell();

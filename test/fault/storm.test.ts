@@ -7,6 +7,7 @@ import type { Session } from "../../src/sessions/session.ts";
 import { newStateDir, openManager, removeStateDir } from "../support/managers.ts";
 import { skipsProcess, within } from "../support/process-cells.ts";
 import { type Dice, dice } from "../support/seeded-dice.ts";
+import { isThorough } from "../support/thorough.ts";
 
 /** `STORM_ROUNDS=10000 npx vitest run test/fault/storm.test.ts` is the long form. */
 const longRounds = process.env.STORM_ROUNDS === undefined ? undefined : Number(process.env.STORM_ROUNDS);
@@ -81,7 +82,7 @@ describe.skipIf(skipsProcess).each([
   {
     runner: "process",
     make: template,
-    rounds: longRounds ?? 240,
+    rounds: longRounds ?? (isThorough ? 240 : 120),
     sessions: 4,
     programs: names,
     states: ["kept", "recovered"],

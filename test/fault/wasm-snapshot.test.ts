@@ -7,6 +7,7 @@ import type { Logger } from "../../src/lib/log/logger.ts";
 import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import { wasmRunner } from "../../src/runners/wasm/runner.ts";
 import { LiveSessions } from "../../src/sessions/live-sessions.ts";
+import { copyWasmRuntimeTo } from "../support/wasm-runtime.ts";
 
 const directories: string[] = [];
 afterEach(async () => {
@@ -16,7 +17,7 @@ afterEach(async () => {
 test("a WASM snapshot that does not load is reported to the runner, and the session runs without it", async () => {
   const runtimeDir = await mkdtemp(join(tmpdir(), "codecell-snapshot-"));
   directories.push(runtimeDir);
-  await runOnce(runtimeDir, []);
+  await copyWasmRuntimeTo(runtimeDir);
   await replaceSnapshot(runtimeDir);
 
   const warnings: string[] = [];

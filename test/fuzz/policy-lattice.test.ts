@@ -38,7 +38,7 @@ function law(title: string, holds: (name: string, rule: MergeRule, a: Policy, b:
         const broken = Object.entries(mergeRules).filter(([name, rule]) => !holds(name, rule, a, b, c));
         expect(broken.map(([name]) => [name, shown(a, name), shown(b, name), shown(c, name)])).toEqual([]);
       });
-      fc.assert(property, tries(150));
+      fc.assert(property, tries(400));
     },
     patienceMs,
   );

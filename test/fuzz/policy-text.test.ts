@@ -48,7 +48,7 @@ describe("a policy", () => {
         expect(parsed(JSON.stringify(input))).toEqual(policy);
         if (typeof policy !== "string") expect(policyHash(parsed(stringify(input)) as Policy)).toBe(policyHash(policy));
       });
-      fc.assert(property, tries(30));
+      fc.assert(property, tries(60));
       expect(valid).toBeGreaterThan(5);
     },
     patienceMs,

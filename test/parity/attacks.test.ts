@@ -7,7 +7,8 @@ import type { SandboxRunner } from "../../src/runners/runner.ts";
 import type { ContainersContext } from "../containers/setup.ts";
 import { skipOrFail } from "../contract/required.ts";
 import { probeSrt, testedSrtRunner } from "../support/srt.ts";
-import { isMissing, testsContainersOnly, tiers } from "../support/tiers.ts";
+import { isThorough } from "../support/thorough.ts";
+import { isMissing, testsContainersOnly, tiersOnePerKernel } from "../support/tiers.ts";
 
 interface AttackedTier {
   readonly name: string;
@@ -28,7 +29,11 @@ async function hasNoSrt(): Promise<boolean> {
 
 const attacked: readonly AttackedTier[] = [
   ...(await Promise.all(
-    tiers.map(async (tier) => ({ ...tier, tier: attackTierOf(tier.name), isMissing: await isMissing(tier) })),
+    tiersOnePerKernel.map(async (tier) => ({
+      ...tier,
+      tier: attackTierOf(tier.name),
+      isMissing: await isMissing(tier),
+    })),
   )),
   { name: "srt", tier: "srt", make: () => testedSrtRunner(), isMissing: await hasNoSrt() },
 ];
@@ -44,7 +49,7 @@ afterAll(() => host?.[Symbol.asyncDispose]());
  * own, which takes a minute per tier, and the code that contains them is mostly the same on every tier. The others get every attack on
  * their walls and the usual limits. `ATTACKS=all` and `codecell doctor --attack` make no such difference.
  */
-const attackedFully = process.env.ATTACKS === "all" ? attacked.map(({ name }) => name) : ["process template", "docker"];
+const attackedFully = isThorough ? attacked.map(({ name }) => name) : ["process template", "docker"];
 const usualLimits = new Set(
   ["memory-heap", "processes", "descriptors", "disk-large-file", "disk-sparse-file", "output-flood", "time-loop"].map(
     (name) => `exhaustion/${name}`,
@@ -53,7 +58,6 @@ const usualLimits = new Set(
 
 function attacksOn(name: string): readonly Attack[] {
   if (attackedFully.includes(name)) return attacks;
-  if (name === "podman") return attacks.filter(({ id }) => usualLimits.has(id)); // its walls are Docker's: the same request, another engine
   return attacks.filter(({ id, kind }) => kind === "escape" || kind === "exfiltration" || usualLimits.has(id));
 }
 

@@ -10,7 +10,8 @@ import type { ContainersContext } from "../containers/setup.ts";
 import { skipOrFail } from "../contract/required.ts";
 import { PackageIndex } from "../support/package-index.ts";
 import { probeSrt, testedSrtRunner } from "../support/srt.ts";
-import { isMissing, testsContainersOnly, tiers } from "../support/tiers.ts";
+import { isThorough } from "../support/thorough.ts";
+import { isMissing, testsContainersOnly, tiersOnePerKernel } from "../support/tiers.ts";
 
 async function hasNoSrt(): Promise<boolean> {
   if (testsContainersOnly) return true;
@@ -20,7 +21,7 @@ async function hasNoSrt(): Promise<boolean> {
 
 const tested: readonly { name: string; make: () => SandboxRunner; isAbsent: boolean }[] = [
   ...(await Promise.all(
-    tiers.map(async ({ name, make }) => ({ name, make, isAbsent: await isMissing({ name, make }) })),
+    tiersOnePerKernel.map(async ({ name, make }) => ({ name, make, isAbsent: await isMissing({ name, make }) })),
   )),
   { name: "srt", make: () => testedSrtRunner(), isAbsent: await hasNoSrt() },
 ];
@@ -96,7 +97,7 @@ print(preloaded, attempt(lambda: open(tool.__file__, "a")), attempt(lambda: open
   });
 
   // pid 1 of the cell is the supervisor; the worker, where programs run, has another number
-  test.skipIf(name === "wasm")(
+  test.skipIf(name === "wasm" || (name === "gvisor" && !isThorough))(
     "a package with a module that the standard library looks for runs in no process of ours",
     async () => {
       const spy =

@@ -43,8 +43,7 @@ export async function importHostPython(
     ],
     { stdio: ["ignore", "pipe", "ignore"] },
   );
-  const [repo = "", tag = "latest"] = name.split(":");
-  const query = new URLSearchParams({ fromSrc: "-", repo, tag });
+  const query = new URLSearchParams({ fromSrc: "-", repo: name }); // with its tag: Podman 4 ignores one that is separate
   for (const change of changes) query.append("changes", change); // Podman takes several lines for one instruction
   await client.bytes({
     ...{ method: "POST", path: `/images/create?${query}` },

@@ -31,7 +31,11 @@ export interface ServiceSetup {
   readonly egress?: EgressOptions;
   /** whether an audit is written, as `codecell serve` does */
   readonly audit?: boolean;
+  /** whether each tenant has chains of its own, as with `codecell serve` */
+  readonly hasTenantChains?: boolean;
   readonly logger?: Logger;
+  /** whether the service has the state directory of its sessions too, as `codecell serve` does */
+  readonly hasState?: boolean;
   /** names that clients may use, in addition to localhost */
   readonly hostNames?: readonly string[];
 }
@@ -68,7 +72,8 @@ export class TestService implements AsyncDisposable {
       stateDir,
       runtimeDir: join(stateDir, "rt"),
       ...(setup.egress ? { egress: setup.egress } : {}),
-      ...(setup.audit ? { audit: openAudit(policy, { stateDir }) } : {}),
+      ...(setup.audit ? { audit: openAudit(policy, { stateDir, hasTenants: setup.hasTenantChains === true }) } : {}),
+      isObservable: true,
     });
     cleanup.defer(() => manager[Symbol.asyncDispose]());
     const tokens = await TokenStore.open(join(stateDir, "tokens.json"));
@@ -82,6 +87,7 @@ export class TestService implements AsyncDisposable {
       },
       mount: mcpMount({ structured: true, ...(setup.logger ? { logger: setup.logger } : {}) }),
       ...(setup.audit ? { auditDir: auditDirectory(stateDir) } : {}),
+      ...(setup.hasState ? { stateDir } : {}),
       ...(setup.limits ? { limits: setup.limits } : {}),
       ...(setup.hostNames ? { hostNames: setup.hostNames } : {}),
       ...(setup.openMetrics ? { openMetrics: true } : {}),
@@ -185,9 +191,10 @@ function checkAnswer(method: string, path: string, status: number, answer: unkno
   schema.parse(answer);
 }
 
-/** Yields events until the stream ends. */
+/** Yields events until the stream ends. Unless told otherwise, they are those of a run or of the audit. */
 export async function* eventsOf(
   response: Response,
+  { isOfRun = true } = {},
 ): AsyncGenerator<{ id: string | undefined; event: string; data: Record<string, unknown> }> {
   let text = "";
   const decoder = new TextDecoder();
@@ -200,7 +207,7 @@ export async function* eventsOf(
       const event = field("event");
       if (event === undefined) continue;
       const data = JSON.parse(field("data") ?? "{}");
-      if (event !== "audit") runEventSchema.parse(data);
+      if (isOfRun && event !== "audit") runEventSchema.parse(data);
       yield { id: field("id"), event, data };
     }
   }

@@ -56,8 +56,8 @@ export class PrivateDocker implements AsyncDisposable {
     this.client = new EngineClient(address);
   }
 
-  /** `dataBytes`: its data is on a tmpfs of this size, so that a test can fill it. */
-  static async start(options: { dataBytes?: number } = {}): Promise<PrivateDocker> {
+  /** `dataBytes`: its data is on a tmpfs of this size, so that a test can fill it. `hasImage`: false for a test that imports its own. */
+  static async start(options: { dataBytes?: number; hasImage?: boolean } = {}): Promise<PrivateDocker> {
     await using cleanup = new Cleanup();
     const home = await openEngineHome();
     cleanup.defer(() => home[Symbol.asyncDispose]());
@@ -71,7 +71,7 @@ export class PrivateDocker implements AsyncDisposable {
     const docker = new PrivateDocker(home, containerd, cleanup.move());
     try {
       await docker.up();
-      await importHostPython(docker.client, image);
+      if (options.hasImage ?? true) await importHostPython(docker.client, image);
       return docker;
     } catch (error) {
       await docker[Symbol.asyncDispose]();

@@ -10,6 +10,7 @@ import { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import type { LiveRunOptions } from "../../src/sessions/runs/live-run-options.ts";
 import type { RunResult } from "../../src/sessions/runs/run.ts";
 import { skipOrFail } from "../contract/required.ts";
+import { isThorough } from "./thorough.ts";
 import { containerTiers, isMissing, testsContainersOnly } from "./tiers.ts";
 
 export interface Layout {
@@ -37,6 +38,8 @@ export const withoutGroups: Layout = {
 };
 export const bothLayouts: readonly Layout[] = [template, direct];
 export const everyLayout: readonly Layout[] = [template, direct, withoutGroups];
+/** For what the supervisor does with the processes of a cell: both layouts give it the same namespaces and control groups. */
+export const withAndWithoutGroups: readonly Layout[] = isThorough ? everyLayout : [template, withoutGroups];
 
 const containerLayouts: readonly Layout[] = await Promise.all(
   containerTiers.map(async (tier) => ({
@@ -48,29 +51,32 @@ const containerLayouts: readonly Layout[] = await Promise.all(
   })),
 );
 
-/** The same attacks on every layout of the process runner and on each container tier that this machine has. */
+const hasDocker = containerLayouts.some(({ name, isMissing }) => name === "docker" && !isMissing);
+/**
+ * Docker and Podman get the same request from the same code, and start the same programs on the same Linux kernel. So Podman is attacked
+ * here only where there is no Docker. What Podman itself has to enforce is attacked by the walk of its receipt
+ * (test/containers/receipts.test.ts), and what it tells its runtime is compared with Docker (test/containers/podman.test.ts).
+ */
+const oneTierPerKernel = containerLayouts.filter(({ name }) => isThorough || name !== "podman" || !hasDocker);
+/** Those whose cells run on the host's Linux kernel. */
+export const sharedKernelTiers = oneTierPerKernel.filter(({ hasOwnKernel }) => !hasOwnKernel);
+
+/** For what the host does before a cell starts: gVisor gets the same request as Docker's own runtime. */
+export const tiersByRequest = isThorough || !hasDocker ? oneTierPerKernel : sharedKernelTiers;
+/** Whether a question to the host, in a group of questions to a cell, was asked of Docker already. */
+export const repeatsDocker = ({ hasOwnKernel }: Layout): boolean => hasOwnKernel === true && hasDocker && !isThorough;
+
+/** The same attacks on every layout of the process runner and on a container tier of each Linux kernel that this machine has. */
 export function describeAttacks(
   layouts: readonly Layout[],
   title: string,
   attacks: (layout: Layout) => void,
-  containers: readonly Layout[] = containerLayouts,
+  containers: readonly Layout[] = oneTierPerKernel,
 ): void {
   for (const layout of layouts)
     describe.skipIf(skipsProcess)(title.replace("$name", layout.name), () => attacks(layout));
   for (const tier of containers)
     describe.skipIf(tier.isMissing)(title.replace("$name", tier.name), () => attacks(tier));
-}
-
-/** The container tiers whose cells run on the host's Linux kernel. */
-export const sharedKernelTiers = containerLayouts.filter(({ hasOwnKernel }) => !hasOwnKernel);
-
-const hasDocker = containerLayouts.some(({ name, isMissing }) => name === "docker" && !isMissing);
-/** For attacks among the programs in a cell: Docker and Podman start the same ones on the same Linux kernel. */
-export const oneTierPerKernel = containerLayouts.filter((layout) => !repeatsDocker(layout));
-
-/** Whether attacks among the programs in a cell of this layout are the same as in Docker's. */
-export function repeatsDocker({ name }: Layout): boolean {
-  return name === "podman" && hasDocker;
 }
 
 /** A policy's sessions in one layout. */
@@ -120,21 +126,62 @@ export interface HostProcess {
   readonly status: Readonly<Record<string, string>>;
 }
 
-/** Running processes of the host, without zombies. */
+/** Running processes of the host, without zombies. Tests ask many times, so what is not asked for is neither read nor parsed. */
 export function hostProcesses(): HostProcess[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
       try {
         const text = readFileSync(`/proc/${name}/status`, "utf8");
-        const status = Object.fromEntries(text.split("\n").map((line) => line.split(/:\s+/, 2) as [string, string]));
-        if (status.State?.startsWith("Z")) return [];
-        const command = readFileSync(`/proc/${name}/cmdline`, "utf8").replaceAll("\0", " ");
-        return [{ pid: Number(name), uid: Number(status.Uid?.split("\t")[0]), command, status }];
+        return text.includes("\nState:\tZ") ? [] : [new ListedProcess(Number(name), text)];
       } catch {
         return []; // it exited in the meantime
       }
     });
+}
+
+class ListedProcess implements HostProcess {
+  readonly pid: number;
+  readonly #text: string;
+  #status: Readonly<Record<string, string>> | undefined;
+  #command: string | undefined;
+
+  constructor(pid: number, text: string) {
+    this.pid = pid;
+    this.#text = text;
+  }
+
+  get uid(): number {
+    return Number(this.status.Uid?.split("\t")[0]);
+  }
+
+  get command(): string {
+    const isKernelThread = !this.#text.includes("\nVmSize:");
+    this.#command ??= isKernelThread ? "" : commandOf(this.pid);
+    return this.#command;
+  }
+
+  get status(): Readonly<Record<string, string>> {
+    this.#status ??= fieldsOf(this.#text);
+    return this.#status;
+  }
+}
+
+function fieldsOf(text: string): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (const line of text.split("\n")) {
+    const colon = line.indexOf(":");
+    if (colon > 0) fields[line.slice(0, colon)] = line.slice(colon + 1).trimStart();
+  }
+  return fields;
+}
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+  } catch {
+    return ""; // it exited in the meantime
+  }
 }
 
 /** The first processes of the cells that this process started. `depth` counts pid namespaces, the host's included. */

@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { isIP } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
@@ -12,7 +13,7 @@ export interface TestAuthority {
   readonly cert: Buffer;
 }
 
-/** Makes a certificate authority for one test, and a certificate for some names. */
+/** Makes a certificate authority for one test, and a certificate for some names and addresses. */
 export async function makeAuthority(root: string, names: readonly string[]): Promise<TestAuthority> {
   const at = (name: string) => join(root, name);
   const openssl = (...args: string[]) => run("openssl", args, { cwd: root });
@@ -24,7 +25,10 @@ export async function makeAuthority(root: string, names: readonly string[]): Pro
   await openssl("req", "-x509", ...newKey, "-keyout", "ca.key", "-out", certificate, "-days", "2", "-subj", "/CN=test");
   await chmod(certificate, 0o644);
   await openssl("req", ...newKey, "-keyout", "leaf.key", "-out", "leaf.csr", "-subj", "/CN=leaf");
-  await writeFile(at("leaf.ext"), `subjectAltName=${names.map((name) => `DNS:${name}`).join(",")}\n`);
+  await writeFile(
+    at("leaf.ext"),
+    `subjectAltName=${names.map((name) => `${isIP(name) ? "IP" : "DNS"}:${name}`).join(",")}\n`,
+  );
   await openssl(
     ...["x509", "-req", "-in", "leaf.csr", "-CA", certificate, "-CAkey", "ca.key", "-CAcreateserial"],
     ...["-out", "leaf.pem", "-days", "2", "-extfile", "leaf.ext"],

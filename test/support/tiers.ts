@@ -8,6 +8,7 @@ import { wasmRunner } from "../../src/runners/wasm/runner.ts";
 import type { ContainersContext } from "../containers/setup.ts";
 import { skipOrFail } from "../contract/required.ts";
 import type { TestEngine } from "./container-engines.ts";
+import { isThorough } from "./thorough.ts";
 
 export type TierName = "process template" | "process direct" | "wasm" | "docker" | "podman" | "gvisor";
 
@@ -53,6 +54,15 @@ const every: readonly Tier[] = [
 const containerNames: readonly TierName[] = ["docker", "podman", "gvisor"];
 export const containerTiers = every.filter(({ name }) => containerNames.includes(name));
 export const tiers = testsContainersOnly ? containerTiers : every;
+
+/**
+ * Tiers without an engine that repeats another: Docker and Podman get the same request from the same code, and start the same programs on
+ * the same Linux kernel. What Podman itself has to enforce is attacked by the walk of its receipt (test/containers/receipts.test.ts), and
+ * what it tells its runtime is compared with Docker (test/containers/podman.test.ts).
+ */
+export const tiersOnePerKernel = tiers.filter(
+  ({ name }) => isThorough || name !== "podman" || started?.docker.available === false,
+);
 
 /** Whether the tier is missing. Fails if `REQUIRE_RUNNERS` names it, as a runner or an engine. */
 export async function isMissing({ name, make }: Tier): Promise<boolean> {

@@ -13,10 +13,14 @@ let prepared: Promise<string | undefined> | undefined;
  * another one, with four seconds of CPU time.
  */
 export async function copyWasmRuntime(stateHome: string): Promise<void> {
+  await copyWasmRuntimeTo(defaultRuntimeRoot({ XDG_STATE_HOME: stateHome }));
+}
+
+/** The same, into a directory that a runner is given as its `runtimeDir`. */
+export async function copyWasmRuntimeTo(root: string): Promise<void> {
   prepared ??= prepare();
   const runtime = await prepared;
   if (runtime === undefined) return;
-  const root = defaultRuntimeRoot({ XDG_STATE_HOME: stateHome });
   // What another process is still making has a hidden name, and may vanish while it is copied.
   const filter = (path: string) => !basename(path).startsWith(".");
   await cp(runtime, join(root, basename(runtime)), { recursive: true, filter });

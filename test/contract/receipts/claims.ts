@@ -16,7 +16,11 @@ const noSockets = {
 } as const;
 /** How connections reach the proxy. */
 const carriers = ["the proxy accepts on the cell's own socket", "connections travel on the cell's channel"];
-const emptyNetworks = ["own network namespace with nothing but loopback", "network mode none: nothing but loopback"];
+const emptyNetworks = [
+  "own network namespace with nothing but loopback",
+  "network mode none: nothing but loopback",
+  "a network namespace of the cell's own with nothing but loopback, which its first process checks before it runs code",
+];
 const counted = "counted in the proxy; at the limit connections are closed, and new ones refused";
 const runaway = "a run that prints 16 times as much, and over 64MiB, is interrupted";
 const watchedMemory =
@@ -86,6 +90,7 @@ export const claims: ClaimTable = {
       cell.ownNamespaces("mnt", "pid", "net", "user"),
     ),
     claim("os", "namespaces, by {engine} {version}", cell.ownNamespaces("mnt", "pid", "net", "ipc", "uts")),
+    claim("os", "namespaces of a pod, by Kubernetes {version}", cell.ownNamespaces("mnt", "pid", "net", "ipc", "uts")),
     claim("os", "an OS kernel of its own, by {engine} {version} with the runtime {runtime}", cell.ownOsKernel),
     claim("runtime", "Pyodide in an empty V8 context, in a process of its own", cell.emptyContext),
   ],
@@ -96,6 +101,7 @@ export const claims: ClaimTable = {
     claim("os", "bind mount", cell.namedDirectory),
     claim("os", "bind mount at its own path", cell.namedDirectory),
     claim("os", "private tmpfs, removed when the session ends", cell.privateTmpfs),
+    claim("os", "private tmpfs of the pod, removed when the session ends", cell.privateTmpfs),
     ...memoryOnly,
   ],
   "fs.deps": [
@@ -111,6 +117,7 @@ export const claims: ClaimTable = {
   ],
   "fs.deny": [
     claim("os", "matching entries of every mount are hidden when the cell starts", cell.hiddenEntries),
+    claim("os", "nothing is mounted", cell.nothingMounted),
     ...memoryOnly,
   ],
   "fs.load": [
@@ -186,6 +193,7 @@ export const claims: ClaimTable = {
     claim("os", "cgroup v1 cpu cpu.cfs_quota_us", cell.processorShare),
     claim("os", "cpu quota of the container, cgroup {group}", cell.processorShare),
     claim("os", "cpu quota of the container, of {count} available, cgroup {group}", cell.processorShare),
+    claim("os", "cpu limit of the pod, a cgroup of its node", cell.processorShare),
     claim("os", "core affinity; the system call filter blocks changes to it", cell.pinnedCores),
     claim("runtime", "one interpreter thread; code cannot start another", cell.oneThread),
   ],
@@ -214,6 +222,11 @@ export const claims: ClaimTable = {
       `${insideMemory}; the container's own limit is {size}, with {size} for files in memory and {size} for the cell's OS kernel`,
       cell.memoryHeld({ isCounted: false, mayRaise: true }),
     ),
+    claim(
+      "supervisor watchdog",
+      "sum of resident memory and socket buffers every 20 ms; the pod's own limit, a cgroup of its node, is {size}, with {size} for files in memory",
+      cell.memoryHeld({ isCounted: false, mayRaise: true }),
+    ),
     ...["", "; RLIMIT_DATA {size}"].map((rest) =>
       claim(
         "runtime",
@@ -230,6 +243,11 @@ export const claims: ClaimTable = {
     claim(
       "os",
       `RLIMIT_NPROC in the cell's own OS kernel, ${ownProcesses}; a count by the supervisor, and a limit of the container`,
+      cell.processesCounted,
+    ),
+    claim(
+      "os",
+      `RLIMIT_NPROC of a uid that no other cell of this gateway has, ${ownProcesses}; a limit of the node's kubelet for pods holds too`,
       cell.processesCounted,
     ),
     claim("runtime", "code cannot start processes or threads", cell.nothingStarts),
@@ -263,6 +281,11 @@ export const claims: ClaimTable = {
           "os",
           `size of the session's own ext4 file system on a loop device, with at most {count} files; deleted files count${mounts}`,
           attackedToo(cell.diskFull),
+        ),
+        claim(
+          "os",
+          `size limit of the tmpfs; each cell checks it before it runs code${mounts}`,
+          attackedToo(cell.tmpfsFull({ countsFiles: false })),
         ),
         claim("os", `size limit of the tmpfs${mounts}`, attackedToo(cell.tmpfsFull({ countsFiles: false }))),
         claim("os", `size and inode limit of the tmpfs${mounts}`, attackedToo(cell.tmpfsFull({ countsFiles: true }))),
@@ -327,16 +350,25 @@ export const claims: ClaimTable = {
   "session.limit": [claim("host", "sessions of this process are counted; the next one is refused", host.oneTooMany)],
   "session.persist": [
     claim("host", "nothing is kept on disk after the session", host.nothingKept),
-    claim("host", "state directory of this user, files of mode 0600", host.keptOnDisk({ withFiles: true })),
+    claim("host", "state directory of this user, files of mode 0600", host.keptOnDisk),
     claim(
       "host",
-      "state directory of this user, files of mode 0600: variables and history; files end with the cell",
-      host.keptOnDisk({ withFiles: false }),
+      "state directory of this user, files of mode 0600: variables and history; files of the cell as at the last save",
+      host.keptOnDisk,
     ),
   ],
   "session.checkpoints": [
     claim("host", "counted by the session; the memory counts against the cell", cell.checkpointsCounted),
     claim("runtime", "not supported: WebAssembly has no fork, so a request for one fails", cell.noCheckpoints),
+  ],
+  "session.undo": [
+    claim("host", "no copy is kept before a run", cell.nothingToUndo),
+    claim(
+      "host",
+      "a copy before each run, the oldest is dropped; the memory counts against the cell",
+      cell.lastRunsUndone,
+    ),
+    claim("runtime", "not supported: WebAssembly has no fork, so an undo fails", cell.nothingToUndo),
   ],
   "session.pool": [
     claim("host", "no cell waits", host.noCellWaits),

@@ -44,22 +44,19 @@ export const nothingKept: Attack = async ({ codecell, stateDir }) => {
 };
 
 /** In another process's place: a second sandbox finds what the first one had, and nobody else can read it. */
-export function keptOnDisk({ withFiles }: { withFiles: boolean }): Attack {
-  return async ({ codecell, stateDir, another, input }) => {
-    const session = await codecell.session("kept");
-    await session.run(`text = "${marker}"\nopen("file.txt", "w").write("${marker}")`);
-    await session.close();
-    const files = await filesBelow(join(stateDir, "sessions", "kept"));
-    expect(files.length).toBeGreaterThan(0);
-    for (const path of files) expect((await stat(path)).mode & 0o777).toBe(0o600);
-    await using second = await another(input, stateDir);
-    const back = await second.get("kept");
-    const code = 'import os\ntext, open("file.txt").read() if os.path.exists("file.txt") else None';
-    expect(await back.run(code)).toMatchObject({ value: `('${marker}', ${withFiles ? `'${marker}'` : "None"})` });
-    await back.close({ forget: true });
-    expect(await filesBelow(join(stateDir, "sessions", "kept"))).toEqual([]);
-  };
-}
+export const keptOnDisk: Attack = async ({ codecell, stateDir, another, input }) => {
+  const session = await codecell.session("kept");
+  await session.run(`text = "${marker}"\nopen("file.txt", "w").write("${marker}")`);
+  await session.close();
+  const files = await filesBelow(join(stateDir, "sessions", "kept"));
+  expect(files.length).toBeGreaterThan(0);
+  for (const path of files) expect((await stat(path)).mode & 0o777).toBe(0o600);
+  await using second = await another(input, stateDir);
+  const back = await second.get("kept");
+  expect(await back.run('text, open("file.txt").read()')).toMatchObject({ value: `('${marker}', '${marker}')` });
+  await back.close({ forget: true });
+  expect(await filesBelow(join(stateDir, "sessions", "kept"))).toEqual([]);
+};
 
 export const cellsWait: Attack = async ({ codecell, policy }) => {
   await codecell.poolFilled();

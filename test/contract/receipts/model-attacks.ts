@@ -199,7 +199,7 @@ export const requestsCancelled = withModels(
     const before = performance.now();
     const answers = await printed(session, attempting(`llm_query("hello", max_tokens=10)`));
     expect(answers).toEqual([refused(/did not answer within 1500 ms/)]);
-    expect(performance.now() - before).toBeLessThan(4000);
+    expect(performance.now() - before).toBeLessThan(10_000); // the server would hang for ever
     await server.left(0);
     expect(server.requests).toHaveLength(1);
   },

@@ -159,8 +159,10 @@ export const requestsCounted: Attack = async (attacked) => {
   const before = place.web.seen.requests;
   const code = `${asking}
 import time
+from concurrent.futures import ThreadPoolExecutor
 start = time.monotonic()
-statuses = [ask(${url(attacked, "good.example")})[0] for _ in range(${3 * most})]
+with ThreadPoolExecutor(${policy.net.connections - 1}) as pool: # fewer than are allowed: the proxy may hear late that one ended
+    statuses = list(pool.map(lambda _: ask(${url(attacked, "good.example")})[0], range(${6 * most})))
 print(json.dumps([statuses.count(200), time.monotonic() - start, sorted(set(statuses))]))`;
   const [passed, seconds, statuses] = await printed<[number, number, number[]]>(session, code);
   expect(passed).toBeGreaterThan(0);

@@ -59,7 +59,7 @@ function tight({ cpus, directories }: RunnerKind): AttackedPolicy {
       proc: { ...patient, cpus, memory: "128MiB", pids: 24, files: 64, disk: "8MiB", output: "64KiB" },
       fs: { load: [`${root}/host/readable`] },
       env: { GREETING: "hello" },
-      session: { limit: 4, checkpoints: 2 },
+      session: { limit: 4, checkpoints: 2, undo: 2 },
       kernel: { preload: ["colorsys"] },
       audit: { code: "hash", keep: "1MiB", age: "24h" },
     }),
@@ -72,6 +72,7 @@ function tight({ cpus, directories }: RunnerKind): AttackedPolicy {
       ...{
         "session.persist": "false",
         "session.checkpoints": "2",
+        "session.undo": "2",
         "session.pool": "0",
         "kernel.packages": "none",
         "kernel.preload": "colorsys",
@@ -93,6 +94,7 @@ const kept: AttackedPolicy = {
   }),
   rows: () => ({
     ...{ "proc.background": "true", "session.recovery": "off", "session.persist": "true", "session.pool": "1" },
+    "session.undo": "0",
     ...{ "kernel.preload": "none", "audit.code": "full", "audit.durable": "true", "fs.load": "none" },
   }),
 };

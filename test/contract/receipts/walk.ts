@@ -38,6 +38,17 @@ export const enforcedByHost = [
   ...["session.idle", "session.lifetime", "session.limit", "session.persist", "session.pool"],
 ] as const;
 
+/** What the proxy on the host enforces, with the same code for every runner whose cells have sockets. */
+export const enforcedByProxy = [
+  ...["net.allowlist", "net.deny", "net.inspect", "net.rules", "net.secrets"],
+  ...["net.connections", "net.requests", "net.sent", "net.received"],
+] as const;
+
+/** What the supervisor in the cell enforces, with the same programs in every cell on the same Linux kernel. */
+export const enforcedBySupervisor = [
+  ...["proc.timeout", "proc.output", "proc.background", "session", "kernel.preload"],
+] as const;
+
 /** Attacks every row of every receipt that a runner gives under these policies. */
 export async function walkReceipts(
   title: string,

@@ -67,6 +67,7 @@ export const ruleValues: Record<PolicyFieldName, Arbitrary<unknown>> = {
   "session.limit": fc.integer({ min: 1, max: 4 }),
   "session.persist": fc.boolean(),
   "session.checkpoints": fc.integer({ min: 0, max: 3 }),
+  "session.undo": fc.integer({ min: 0, max: 3 }),
   "session.pool": fc.integer({ min: 0, max: 3 }),
   "kernel.preload": fc.subarray(["numpy", "pandas", "json"]),
   "kernel.python": fc.constantFrom(undefined, "/usr/bin/python3", "/opt/py/bin/python"),
@@ -74,7 +75,7 @@ export const ruleValues: Record<PolicyFieldName, Arbitrary<unknown>> = {
   "kernel.packages": fc.record(
     {
       install: fc.subarray(["requests", "pandas==2.2", "numpy"]),
-      index: fc.constantFrom([], ["https://packages.example/simple"]),
+      index: fc.constantFrom([], [], ["https://packages.example/simple"]), // the same index is what makes two comparable
       allow: globs(["*", "numpy", "google-*", "google-auth"]),
       deny: globs(["evil", "google-*", "google-auth"]),
       hashes: fc.boolean(),

@@ -13,7 +13,7 @@ const shared = { isolate: false };
 const contracts = ["test/contract/{process,srt,wasm}.test.ts"];
 const stateHomes = "test/support/state-homes.ts";
 /** They start a Docker of their own, with an image made of this machine's Python, to end or stop it. */
-const ownDocker = ["test/containers/{faults,sessions}.test.ts"];
+const ownDocker = ["test/containers/{faults,sessions,service-image}.test.ts"];
 
 export default defineConfig({
   test: {
@@ -23,7 +23,7 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: ["src/**/*.test.ts", "test/*.test.ts", "test/fuzz/*.test.ts"],
+          include: ["src/**/*.test.ts", "dashboard/src/**/*.test.ts", "test/*.test.ts", "test/fuzz/*.test.ts"],
           globalSetup: stateHomes,
           ...shared,
           ...patience,
@@ -45,13 +45,51 @@ export default defineConfig({
       {
         test: {
           name: "runtime",
-          include: ["test/{contract,parity,escape,fault,e2e,cpython}/**/*.test.ts"],
+          include: ["test/{contract,parity,escape,fault,e2e,cpython,store}/**/*.test.ts"],
           exclude: contracts,
           globalSetup: stateHomes,
           ...shared,
           ...patience,
           testTimeout: 180_000,
           hookTimeout: 180_000,
+        },
+      },
+      {
+        test: {
+          // several gateways with one PostgreSQL; some are killed or stopped, so leases must not end for lack of CPU time
+          name: "gateways",
+          include: ["test/gateways/**/*.test.ts"],
+          globalSetup: stateHomes,
+          maxWorkers: 1,
+          ...shared,
+          ...patience,
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          // the dashboard in a real Chromium
+          name: "browser",
+          include: ["test/browser/**/*.test.ts"],
+          globalSetup: stateHomes,
+          maxWorkers: 1,
+          ...shared,
+          ...patience,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          // pods of a fake API server, which are process trees of this machine
+          name: "kubernetes",
+          include: ["test/kubernetes/**/*.test.ts"],
+          globalSetup: stateHomes,
+          ...shared,
+          ...patience,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
       {

@@ -64,7 +64,7 @@ async function bundle(entries, shape) {
     input: Object.fromEntries(entries.map((entry) => [entry, source(entry)])),
     platform: "node",
     // Large or optional, and found by their place in node_modules.
-    external: [/^pyodide(?:\/|$)/, /^@anthropic-ai\//],
+    external: [/^pyodide(?:\/|$)/, /^@anthropic-ai\//, /^@kubernetes\//],
     resolve: { alias: { "@modelcontextprotocol/server/_shims": join(root, "scripts", "sdk-shims.js") } },
     transform: { target: "es2022" }, // Node 20 cannot parse `await using`
   });

@@ -2,7 +2,15 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 /** What a build reads, apart from installed packages. */
-const inputs = ["src", "scripts", "package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json"];
+const inputs = [
+  "src",
+  "dashboard",
+  "scripts",
+  "package.json",
+  "package-lock.json",
+  "tsconfig.json",
+  "tsconfig.build.json",
+];
 /** The last files that a build writes. */
 const last = "dist/bundled/mcp-listings";
 

@@ -8,13 +8,19 @@ export const sbomFile = new URL("sbom.cdx.json", root);
 
 const readJson = (name) => JSON.parse(readFileSync(new URL(name, root), "utf8"));
 
+/** What the dashboard imports. A build puts their code into the package, although they are not installed with it. */
+export const pagePackages = ["preact", "@preact/signals", "uplot", "@codemirror/state", "@codemirror/view"];
+
 /**
  * Pure: every package that comes with codecell, with its hash, its licence and what it depends on.
  * @param {{ packages: Record<string, any> }} lock
  */
 export function sbomOf(lock) {
   const { "": own, ...others } = lock.packages;
-  const runtime = Object.entries(others).filter(([, { dev, devOptional, link }]) => !dev && !devOptional && !link);
+  const inPage = withDependencies(pagePackages, others);
+  const runtime = Object.entries(others).filter(
+    ([path, { dev, devOptional, link }]) => (!dev && !devOptional && !link) || inPage.has(path),
+  );
   const version = (name) => others[`node_modules/${name}`]?.version;
   const ref = (name) => `pkg:npm/${name.replace("@", "%40")}@${version(name)}`;
   const dependsOn = (names) => names.filter((name) => version(name) !== undefined).map(ref);
@@ -55,6 +61,19 @@ export function sbomOf(lock) {
       })),
     ],
   };
+}
+
+/** The paths in the lock file of some packages and of everything that they depend on. */
+function withDependencies(names, packages) {
+  const found = new Set();
+  const waiting = [...names];
+  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+    const path = `node_modules/${name}`;
+    if (found.has(path) || packages[path] === undefined) continue;
+    found.add(path);
+    waiting.push(...Object.keys(packages[path].dependencies ?? {}));
+  }
+  return found;
 }
 
 /** The text of the file, for the lock file as it is now. */

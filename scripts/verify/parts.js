@@ -31,8 +31,8 @@ export const parts = [
     name: "tests",
     asks: "Does every test pass, on every runtime of this machine?",
     command: ["bash", "scripts/test-all.sh"],
-    limitSeconds: 3600,
-    env: { ATTACKS: "all", ATTACK_CONTROLS: "all", CONTAINERS_SECONDS: "2400" },
+    limitSeconds: 7200,
+    env: { ATTACKS: "all", ATTACK_CONTROLS: "all", CONTAINERS_SECONDS: "4000" },
   },
   {
     name: "bench",

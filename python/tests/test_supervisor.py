@@ -1,9 +1,12 @@
 import os
+import signal
 import unittest
 
 from codecell_kernel.shared.frames import Decoder, head
 from codecell_kernel.supervisor.branch import Branch
 from codecell_kernel.supervisor.host_messages import PlainRuns
+from codecell_kernel.supervisor.link import WorkerLink
+from codecell_kernel.supervisor.recovery import Recovery
 from codecell_kernel.supervisor.request import Request
 from codecell_kernel.supervisor.supervisor import Supervisor
 
@@ -142,6 +145,22 @@ class RunsForAWorkerThatHasDied(unittest.TestCase):
         branch.link.is_up = True
         branch.next()
         self.assertEqual((branch.queue, branch.active, branch.link.written), ([], request, [b"the run"]))
+
+    def test_a_run_waits_while_the_worker_dies_of_what_it_did_between_two_runs(self):
+        branch = Branch.__new__(Branch)
+        link = branch.link = WorkerLink()
+        self.addCleanup(link.close)
+        self.addCleanup(link.close_worker_side)
+        child = link.pid = os.fork()
+        if child == 0:
+            while True:
+                signal.pause()
+        link.ready = True
+        branch.active, branch.queue, branch.zombies, branch.copier, branch.exposed = None, [], (), FakeCopier(), None
+        self.assertTrue(branch.takes_run_at_once())
+        Recovery(branch).end_idle("it exceeded the memory limit")
+        self.assertFalse(branch.takes_run_at_once())  # although nobody has reaped it
+        self.assertEqual(os.WTERMSIG(os.waitpid(child, 0)[1]), signal.SIGKILL)
 
 
 class ChangedFiles(unittest.TestCase):

@@ -47,8 +47,10 @@ class WorkerLink:
 
     @property
     def is_up(self):
-        """Whether it can take a request. A run sent to a dead worker would be reported as crashed, although it never started."""
-        return self.ready and self.dead is None
+        """Whether it can take a request. A run sent to a dead or dying worker would be reported as crashed, although it never
+        started.
+        """
+        return self.ready and self.dead is None and not self.is_killed
 
     @classmethod
     def start(cls, run_worker, config, notify_filter):

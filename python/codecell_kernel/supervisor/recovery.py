@@ -16,8 +16,9 @@ class Recovery:
         self.idle_deaths = 0  # how often the worker died since the last run ended
 
     def end_idle(self, why):
-        """Kills a worker between two runs."""
+        """Kills a worker between two runs. A run that arrives before it is dead waits for the next worker."""
         self.idle_reason = why
+        self.branch.link.is_killed = True
         signal_quietly(self.branch.link.pid, 9)
 
     def recover(self):

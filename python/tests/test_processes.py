@@ -33,16 +33,28 @@ class Memory(unittest.TestCase):
         status, rollup = b"RssAnon:\t 100 kB\n", b"Rss:\t 900 kB\nPss_Anon:\t 30 kB\nPss_Shmem:\t 1 kB\n"
         files = {"status": {2: status, 3: status, 4: status}, "smaps_rollup": {2: rollup, 3: rollup}}
 
-        def total(limit, seconds=1.0):
+        def total(limit, seconds=1.0, wait=1.0):
             with mock.patch.object(processes, "pids", lambda: [2, 3, 4]), mock.patch.object(
                 processes, "read_proc", lambda pid, name: files[name].get(pid, b"")
-            ), mock.patch.object(processes, "SHARED_SECONDS", seconds):
+            ), mock.patch.object(processes, "SHARED_SECONDS", seconds), mock.patch.object(
+                processes, "SHARED_WAIT_SECONDS", wait
+            ):
                 return processes.resident_bytes(set(), limit)
 
         self.assertEqual(total(300 << 10), 300 << 10)
         self.assertEqual(total(250 << 10), 162 << 10)  # a process that hides the file counts in full
         self.assertGreater(total(50 << 10), 50 << 10)
         self.assertEqual(total(250 << 10, seconds=-1.0), 300 << 10)
+        self.assertEqual(total(250 << 10, wait=-1.0), 300 << 10)
+
+    def test_a_machine_that_lets_the_supervisor_wait_does_not_stop_the_count_of_shared_pages(self):
+        times = iter(range(100))  # a quarter of the longest wait passes at each look at the clock, and no processor time
+        clock = lambda: next(times) * processes.SHARED_WAIT_SECONDS / 4  # noqa: E731
+        rollup = b"Pss_Anon:\t 30 kB\n"
+        with mock.patch.object(processes, "pids", lambda: [2, 3]), mock.patch.object(
+            processes, "read_proc", lambda pid, name: rollup
+        ), mock.patch.object(processes, "monotonic", clock), mock.patch.object(processes, "process_time", lambda: 0.0):
+            self.assertEqual(processes.shared_once(1 << 30, 7), 60 << 10)
 
     def test_a_process_that_is_gone_does_not_count(self):
         self.assertEqual(self.sum_of({2: b""}, 0), 0)

@@ -2,10 +2,11 @@
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
 import select
-from time import monotonic
+from time import monotonic, process_time
 
 SIGKILL, SIGCONT, SIGSTOP = 9, 18, 19
-SHARED_SECONDS = 0.25  # for counting shared pages once
+SHARED_SECONDS = 0.25  # of processor time, for counting shared pages once: a busy machine is no reason to end a worker
+SHARED_WAIT_SECONDS = 4 * SHARED_SECONDS  # in all: a program can keep the locks that the count waits for
 
 
 def pids():
@@ -160,9 +161,9 @@ def shared_once(limit, otherwise):
     the page tables for this, so the answer is `otherwise` if that takes too long: meanwhile the supervisor does nothing else.
     """
     total = 0
-    end = monotonic() + SHARED_SECONDS
+    end, last = process_time() + SHARED_SECONDS, monotonic() + SHARED_WAIT_SECONDS
     for pid in pids():
-        if monotonic() > end:
+        if process_time() > end or monotonic() > last:
             return otherwise
         found = memory_figures(read_proc(pid, "smaps_rollup"))
         if b"Pss_Anon" in found:

@@ -1,6 +1,6 @@
 import { type Dir, type Dirent, opendir } from "node:fs";
 import { promisify } from "node:util";
-import { loopTurns } from "../lib/loop-turns.ts";
+import { loopTurns } from "../lib/waiting/loop-turns.ts";
 import { foldName } from "../policy/paths/glob.ts";
 import { artifactNameProblem } from "./artifact-name.ts";
 import { type Directory, withDirectory } from "./directory.ts";

@@ -1,7 +1,7 @@
 import { lstat, unlink } from "node:fs/promises";
 import { CodecellError } from "../lib/errors.ts";
 import { aboutPath } from "../lib/files/about-path.ts";
-import { firstSignal } from "../lib/first-signal.ts";
+import { firstSignal } from "../lib/waiting/first-signal.ts";
 import { printable } from "../policy/file/problem.ts";
 import { denyMatcher } from "../policy/paths/deny.ts";
 import { checkArtifactName } from "./artifact-name.ts";

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
-import { filePath, listChains, listFiles } from "./chain-files.ts";
+import { filePath, listChains, listFiles } from "./chain/chain-files.ts";
 import { type AuditEntry, type AuditFilter, entriesIn } from "./read.ts";
 
 const lookEveryMs = 250;

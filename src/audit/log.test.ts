@@ -11,8 +11,8 @@ import {
   writeEvents,
 } from "../../test/support/audit-logs.ts";
 import type { Logger } from "../lib/log/logger.ts";
-import { filePath, headPath, listChains, listFiles, readHead } from "./chain-files.ts";
-import { ChainWriter } from "./chain-writer.ts";
+import { filePath, headPath, listChains, listFiles, readHead } from "./chain/chain-files.ts";
+import { ChainWriter } from "./chain/chain-writer.ts";
 import { type AuditEvent, auditEventSchema } from "./event.ts";
 import type { AuditLog } from "./log.ts";
 import { verifyAudit } from "./verify.ts";

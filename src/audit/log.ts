@@ -2,7 +2,7 @@ import { CodecellError, messageOf } from "../lib/errors.ts";
 import { diskFailure } from "../lib/files/disk-failure.ts";
 import { type Logger, silentLogger } from "../lib/log/logger.ts";
 import type { Audit } from "./audit.ts";
-import { ChainWriter, type ChainWriterOptions } from "./chain-writer.ts";
+import { ChainWriter, type ChainWriterOptions } from "./chain/chain-writer.ts";
 import type { AuditEvent } from "./event.ts";
 import { eventWriter } from "./event.ts";
 import { pruneIdleChains } from "./prune-idle.ts";

@@ -1,4 +1,4 @@
-import { listChains, listFiles } from "./chain-files.ts";
+import { listChains, listFiles } from "./chain/chain-files.ts";
 import type { AuditPlace } from "./follow.ts";
 import { type AuditEntry, type AuditFilter, entriesIn } from "./read.ts";
 

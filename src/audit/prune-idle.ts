@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
-import { filePath, listChains, listFiles, namespaceOfChain } from "./chain-files.ts";
-import { ChainWriter, type ChainWriterOptions } from "./chain-writer.ts";
+import { filePath, listChains, listFiles, namespaceOfChain } from "./chain/chain-files.ts";
+import { ChainWriter, type ChainWriterOptions } from "./chain/chain-writer.ts";
 import { isOlderThan } from "./prune.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
-import { lastLineOf } from "./chain-end.ts";
-import { filePath, listFiles, nameOfFile } from "./chain-files.ts";
+import { lastLineOf } from "./chain/chain-end.ts";
+import { filePath, listFiles, nameOfFile } from "./chain/chain-files.ts";
 import type { AuditEvent } from "./event.ts";
 
 export interface KeepLimits {

@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { maxLineBytes } from "./chain-files.ts";
+import { maxLineBytes } from "./chain/chain-files.ts";
 
 /** One line of a file, as bytes and without its line feed. */
 export interface FileLine {

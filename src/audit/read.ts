@@ -1,5 +1,5 @@
-import { type ChainLine, openLine } from "./chain.ts";
-import { filePath, listChains, listFiles } from "./chain-files.ts";
+import { type ChainLine, openLine } from "./chain/chain.ts";
+import { filePath, listChains, listFiles } from "./chain/chain-files.ts";
 import { parsedEvent } from "./event-text.ts";
 import { readLines } from "./read-lines.ts";
 

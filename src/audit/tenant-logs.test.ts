@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { newAuditDir } from "../../test/support/audit-logs.ts";
-import { listChains, namespaceOfChain } from "./chain-files.ts";
+import { listChains, namespaceOfChain } from "./chain/chain-files.ts";
 import type { AuditEvent } from "./event.ts";
 import { readAudit } from "./read.ts";
 import { TenantLogs } from "./tenant-logs.ts";

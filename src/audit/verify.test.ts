@@ -3,14 +3,14 @@ import { appendFile, mkdir, readFile, rename, rm, writeFile } from "node:fs/prom
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { checkpoint, lastFile, newAuditDir, onlyChain, openLog, writeEvents } from "../../test/support/audit-logs.ts";
-import { sealLine } from "./chain.ts";
-import { filePath, headPath, headText, listChains, listFiles, readHead } from "./chain-files.ts";
-import { ChainWriter, type ChainWriterOptions } from "./chain-writer.ts";
+import { sealLine } from "./chain/chain.ts";
+import { filePath, headPath, headText, listChains, listFiles, readHead } from "./chain/chain-files.ts";
+import { ChainWriter, type ChainWriterOptions } from "./chain/chain-writer.ts";
+import { verifyFiles } from "./chain/verify-chain.ts";
 import type { ChainHead } from "./event.ts";
 import { readAudit } from "./read.ts";
 import { splitLines } from "./read-lines.ts";
 import { verifyAudit } from "./verify.ts";
-import { verifyFiles } from "./verify-chain.ts";
 
 let place: Awaited<ReturnType<typeof newAuditDir>>;
 let dir: string;

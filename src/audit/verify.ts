@@ -1,8 +1,8 @@
-import { filePath, listChains, listFiles, namespaceOfChain } from "./chain-files.ts";
-import { isChainLive } from "./chain-lock.ts";
-import type { AuditProblem, ChainReport } from "./chain-reader.ts";
+import { filePath, listChains, listFiles, namespaceOfChain } from "./chain/chain-files.ts";
+import { isChainLive } from "./chain/chain-lock.ts";
+import type { AuditProblem, ChainReport } from "./chain/chain-reader.ts";
+import { verifyChain } from "./chain/verify-chain.ts";
 import type { ChainHead } from "./event.ts";
-import { verifyChain } from "./verify-chain.ts";
 import { claimsByChain, claimsNotIn } from "./witness-claims.ts";
 
 /** The chains of an audit directory and all problems. */

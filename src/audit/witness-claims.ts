@@ -1,6 +1,6 @@
-import { openLine } from "./chain.ts";
-import { filePath, listFiles } from "./chain-files.ts";
-import type { ChainReport } from "./chain-reader.ts";
+import { openLine } from "./chain/chain.ts";
+import { filePath, listFiles } from "./chain/chain-files.ts";
+import type { ChainReport } from "./chain/chain-reader.ts";
 import { readLines } from "./read-lines.ts";
 
 /** A line of a chain, as witnessed by the writer of another one. */

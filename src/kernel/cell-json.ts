@@ -1,5 +1,5 @@
 import { CodecellError, type CodecellErrorCode } from "../lib/errors.ts";
-import { type JsonLimits, parseJson } from "../lib/parse-json.ts";
+import { type JsonLimits, parseJson } from "../lib/json/parse-json.ts";
 import {
   type CellFileList,
   type CompletionList,

@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
-import { DeadlinePassed, deadline } from "../lib/deadline.ts";
 import { CodecellError, messageOf } from "../lib/errors.ts";
+import { DeadlinePassed, deadline } from "../lib/waiting/deadline.ts";
 import { encodeFrame, encodeFrameHead, encodeTextFrame, type Frame, FrameDecoder } from "./frames.ts";
 import { type CellMessage, cellMessage, type HostMessage, type KernelSetup, type NetMessage } from "./messages.ts";
 import { NetStreams } from "./net-streams.ts";

@@ -1,5 +1,5 @@
 import { CodecellError } from "../lib/errors.ts";
-import { type JsonLimits, parseJson } from "../lib/parse-json.ts";
+import { type JsonLimits, parseJson } from "../lib/json/parse-json.ts";
 
 /**
  * One frame: `u32 length · u32 header length · JSON header · raw bytes`, little-endian. `length` counts everything

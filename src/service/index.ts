@@ -100,12 +100,12 @@ export { encodeArtifact, type WireArtifact } from "./wire/artifact.ts";
 /** An error in the wire format. */
 export { encodeError, type Failure, type WireError } from "./wire/error.ts";
 /** A run in the wire format, ended or still running. */
-export { type EncodeRunOptions, encodeRun, encodeRunning, type RunReference, type WireRun } from "./wire/run.ts";
+export { type EncodeRunOptions, encodeRun, encodeRunning, type RunReference, type WireRun } from "./wire/runs/run.ts";
 /** One event of a run in the wire format. */
-export { encodeRunEvent, type WireRunEvent } from "./wire/run-event.ts";
+export { encodeRunEvent, type WireRunEvent } from "./wire/runs/run-event.ts";
 /** Every object of the wire format as a zod schema and as JSON Schema. */
 export { type WireName, wireJsonSchema, wireNames, wireSchemas } from "./wire/schemas.ts";
 /** A session in the wire format. */
-export { encodeSession, type WireSession } from "./wire/session.ts";
+export { encodeSession, type WireSession } from "./wire/sessions/session.ts";
 /** A variable in the wire format. */
-export { encodeVariable, type WireVariable } from "./wire/variable.ts";
+export { encodeVariable, type WireVariable } from "./wire/sessions/variable.ts";

@@ -1,6 +1,6 @@
 import { lstat, realpath } from "node:fs/promises";
 import { dirname } from "node:path";
-import { auditDirectory } from "../audit/chain-files.ts";
+import { auditDirectory } from "../audit/chain/chain-files.ts";
 import { CodecellError } from "../lib/errors.ts";
 import { compiledCodeDirectory } from "../lib/files/compiled-code.ts";
 import { warmDirectory } from "../lib/files/warm-directory.ts";

@@ -1,12 +1,12 @@
 import { type Audit, silentAudit } from "../audit/audit.ts";
-import { auditDirectory } from "../audit/chain-files.ts";
+import { auditDirectory } from "../audit/chain/chain-files.ts";
 import { AuditLog } from "../audit/log.ts";
 import { TenantLogs } from "../audit/tenant-logs.ts";
 import type { Logger } from "../lib/log/logger.ts";
 import type { Policy } from "../policy/schema.ts";
 
 export { type Audit, silentAudit } from "../audit/audit.ts";
-export { auditDirectory } from "../audit/chain-files.ts";
+export { auditDirectory } from "../audit/chain/chain-files.ts";
 
 export interface OpenAuditOptions {
   readonly stateDir: string;

@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { auditDirectory } from "../../src/audit/chain-files.ts";
+import { auditDirectory } from "../../src/audit/chain/chain-files.ts";
 import { processRunner } from "../../src/runners/process/runner.ts";
 import { wasmRunner } from "../../src/runners/wasm/runner.ts";
 import { type TestClient, TestService } from "../support/http-service.ts";

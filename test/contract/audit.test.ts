@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { auditDirectory } from "../../src/audit/chain-files.ts";
+import { auditDirectory } from "../../src/audit/chain/chain-files.ts";
 import { verifyAudit } from "../../src/audit/verify.ts";
 import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { auditDirectory } from "../../src/audit/chain-files.ts";
+import { auditDirectory } from "../../src/audit/chain/chain-files.ts";
 import { verifyAudit } from "../../src/audit/verify.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
 import { processRunner } from "../../src/runners/process/runner.ts";

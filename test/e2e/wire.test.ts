@@ -1,8 +1,8 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runSchema, type WireRun } from "../../src/service/wire/run.ts";
+import { runSchema, type WireRun } from "../../src/service/wire/runs/run.ts";
+import { type ToolRun, toolRunSchema } from "../../src/service/wire/runs/tool-run.ts";
 import { type WireName, wireSchemas } from "../../src/service/wire/schemas.ts";
-import { type ToolRun, toolRunSchema } from "../../src/service/wire/tool-run.ts";
 import { TestClient } from "../support/http-service.ts";
 import { codecellHere } from "./codecell-here.ts";
 import { availableRunners } from "./codecell-process.ts";

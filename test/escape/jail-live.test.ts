@@ -3,11 +3,11 @@ import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/p
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { makeClosedEntries } from "../../src/runners/linux/closed-entries.ts";
-import { findHostRoot } from "../../src/runners/linux/host-root.ts";
-import { privateUids } from "../../src/runners/linux/private-uid.ts";
-import { findPython } from "../../src/runners/linux/python.ts";
+import { makeClosedEntries } from "../../src/runners/linux/mounts/closed-entries.ts";
+import { findHostRoot } from "../../src/runners/linux/mounts/host-root.ts";
+import { findPython } from "../../src/runners/linux/python/python.ts";
 import { seccompFilter } from "../../src/runners/linux/seccomp/seccomp.ts";
+import { privateUids } from "../../src/runners/linux/users/private-uid.ts";
 import type { JailPaths } from "../../src/runners/process/bubblewrap.ts";
 import {
   directArguments,

@@ -4,7 +4,7 @@ import { open, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { auditDirectory, filePath, listChains, listFiles } from "../../src/audit/chain-files.ts";
+import { auditDirectory, filePath, listChains, listFiles } from "../../src/audit/chain/chain-files.ts";
 import { readAudit } from "../../src/audit/read.ts";
 import { verifyAudit } from "../../src/audit/verify.ts";
 import type { Logger } from "../../src/lib/log/logger.ts";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { listChains } from "../../src/audit/chain-files.ts";
+import { listChains } from "../../src/audit/chain/chain-files.ts";
 import { readAudit } from "../../src/audit/read.ts";
 import { verifyAudit } from "../../src/audit/verify.ts";
 import { newAuditDir, writeEvents } from "../support/audit-logs.ts";

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { filePath, listChains, listFiles } from "../../src/audit/chain-files.ts";
+import { filePath, listChains, listFiles } from "../../src/audit/chain/chain-files.ts";
 import type { AuditEvent } from "../../src/audit/event.ts";
 import { AuditLog, type AuditLogOptions } from "../../src/audit/log.ts";
 

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { connect } from "node:net";
 import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { deadline } from "../../src/lib/deadline.ts";
 import { messageOf } from "../../src/lib/errors.ts";
+import { deadline } from "../../src/lib/waiting/deadline.ts";
 
 const startMs = 60_000;
 const stopMs = 20_000;

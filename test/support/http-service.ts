@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
-import { auditDirectory } from "../../src/audit/chain-files.ts";
+import { auditDirectory } from "../../src/audit/chain/chain-files.ts";
 import type { EgressOptions } from "../../src/egress/process/egress-process.ts";
 import { Cleanup } from "../../src/lib/cleanup.ts";
 import { type Logger, silentLogger } from "../../src/lib/log/logger.ts";
@@ -11,7 +11,7 @@ import type { SandboxRunner } from "../../src/runners/runner.ts";
 import type { Scope } from "../../src/service/tenants/scope.ts";
 import { TokenStore } from "../../src/service/tenants/token-store.ts";
 import { errorSchema } from "../../src/service/wire/error.ts";
-import { runEventSchema } from "../../src/service/wire/run-event.ts";
+import { runEventSchema } from "../../src/service/wire/runs/run-event.ts";
 import { Codecell } from "../../src/sessions/codecell.ts";
 import { openAudit } from "../../src/sessions/open-audit.ts";
 import type { HttpLimits } from "../../src/surfaces/http/limits.ts";

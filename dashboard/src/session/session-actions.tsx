@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
-import type { WireCheckpoint } from "../../../src/service/wire/checkpoint.ts";
-import type { WireSession } from "../../../src/service/wire/session.ts";
-import type { WireSnapshot } from "../../../src/service/wire/snapshot.ts";
-import type { WireUndo } from "../../../src/service/wire/undo.ts";
+import type { WireCheckpoint } from "../../../src/service/wire/sessions/checkpoint.ts";
+import type { WireSession } from "../../../src/service/wire/sessions/session.ts";
+import type { WireSnapshot } from "../../../src/service/wire/sessions/snapshot.ts";
+import type { WireUndo } from "../../../src/service/wire/sessions/undo.ts";
 import { call, getJson, type SessionRef, sessionPath } from "../api/client.ts";
 import { useAskName } from "../parts/dialog/ask-name.tsx";
 import { type Question, useConfirm } from "../parts/dialog/confirm.tsx";

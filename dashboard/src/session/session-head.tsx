@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { WireSession } from "../../../src/service/wire/session.ts";
+import type { WireSession } from "../../../src/service/wire/sessions/session.ts";
 import { getJson, type SessionRef, sessionPath } from "../api/client.ts";
 import { ErrorBox } from "../parts/error-box.tsx";
 import { useLoad } from "../parts/load/use-load.ts";

@@ -1,5 +1,5 @@
 import { batch, type Signal, signal } from "@preact/signals";
-import type { WireSession } from "../../../src/service/wire/session.ts";
+import type { WireSession } from "../../../src/service/wire/sessions/session.ts";
 import type { ServiceEvent } from "../api/service-events.ts";
 
 /** A session as the lists have it; tenant and namespace only where the page sees all tenants. */

@@ -1,5 +1,5 @@
 import { CodecellError, messageOf } from "../../lib/errors.ts";
-import { parseJson } from "../../lib/parse-json.ts";
+import { parseJson } from "../../lib/json/parse-json.ts";
 import { delayBefore, pause } from "./backoff.ts";
 import { type BodySource, prepareBody } from "./body-source.ts";
 import { readBounded } from "./bounded-body.ts";

@@ -1,6 +1,6 @@
 import { CodecellError } from "../../lib/errors.ts";
-import { parseJson } from "../../lib/parse-json.ts";
-import type { WireRunEvent } from "../../service/wire/run-event.ts";
+import { parseJson } from "../../lib/json/parse-json.ts";
+import type { WireRunEvent } from "../../service/wire/runs/run-event.ts";
 import type { RunEvent } from "../../sessions/runs/run.ts";
 import type { ServerEvent } from "../http/server-events.ts";
 import { failureIn, serviceError } from "../http/service-error.ts";

@@ -1,4 +1,4 @@
-import type { WireRun } from "../../service/wire/run.ts";
+import type { WireRun } from "../../service/wire/runs/run.ts";
 import type { RunEgress } from "../../sessions/network/egress-record.ts";
 import type { DisplayEvent, RunResult, RunUsage } from "../../sessions/runs/run.ts";
 import { fromBase64 } from "./base64.ts";

@@ -1,7 +1,7 @@
 import type { RunStatus, Variable } from "../../kernel/messages.ts";
 import type { CodecellError } from "../../lib/errors.ts";
-import type { WireRunSummary } from "../../service/wire/run-summary.ts";
-import type { WireSession } from "../../service/wire/session.ts";
+import type { WireRunSummary } from "../../service/wire/runs/run-summary.ts";
+import type { WireSession } from "../../service/wire/sessions/session.ts";
 import type { Checkpoint } from "../../sessions/interpreter/checkpoint.ts";
 import type { SessionInfo } from "../../sessions/session-info.ts";
 import type { HistoryEntry } from "../../sessions/storage/session-history.ts";

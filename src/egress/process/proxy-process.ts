@@ -5,7 +5,7 @@ import { createSecureContext, type SecureContext } from "node:tls";
 import { messageOf } from "../../lib/errors.ts";
 import { claimOf } from "../../lib/files/living-file.ts";
 import { readHostCertificates } from "../../lib/host-certificates.ts";
-import { PromiseCache } from "../../lib/promise-cache.ts";
+import { PromiseCache } from "../../lib/waiting/promise-cache.ts";
 import { EgressProxy } from "../proxy/proxy.ts";
 import { resolveOnHost, withFixedAddresses } from "../proxy/resolver.ts";
 import type { EgressRules } from "../rules/decide.ts";

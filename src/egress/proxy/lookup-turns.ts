@@ -1,4 +1,4 @@
-import { Semaphore } from "../../lib/semaphore.ts";
+import { Semaphore } from "../../lib/waiting/semaphore.ts";
 import type { Resolve, Resolved } from "./resolver.ts";
 
 const mostAtOnce = 4;

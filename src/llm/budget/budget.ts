@@ -1,4 +1,4 @@
-import { aborted } from "../../lib/aborted.ts";
+import { aborted } from "../../lib/waiting/aborted.ts";
 import {
   type Amount,
   type AmountKind,

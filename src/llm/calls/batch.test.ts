@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ask, price, setUp } from "../../../test/fakes/scripted-gateway.ts";
 import { CodecellError } from "../../lib/errors.ts";
-import { Semaphore } from "../../lib/semaphore.ts";
+import { Semaphore } from "../../lib/waiting/semaphore.ts";
 import { failureError } from "../clients/failure.ts";
 import { worstCase } from "../money/prices.ts";
 import { noUsage } from "../usage.ts";

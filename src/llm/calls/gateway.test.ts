@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { ask, price, setUp } from "../../../test/fakes/scripted-gateway.ts";
 import type { ClientScript } from "../../../test/fakes/scripted-lm-client.ts";
-import { aborted } from "../../lib/aborted.ts";
 import { CodecellError } from "../../lib/errors.ts";
-import { Semaphore } from "../../lib/semaphore.ts";
+import { aborted } from "../../lib/waiting/aborted.ts";
+import { Semaphore } from "../../lib/waiting/semaphore.ts";
 import { failureError } from "../clients/failure.ts";
 import { worstCase } from "../money/prices.ts";
 import { noUsage } from "../usage.ts";

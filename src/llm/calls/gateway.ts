@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
-import { DeadlinePassed, deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
-import { Semaphore } from "../../lib/semaphore.ts";
+import { DeadlinePassed, deadline } from "../../lib/waiting/deadline.ts";
+import { Semaphore } from "../../lib/waiting/semaphore.ts";
 import type { Amount } from "../budget/amounts.ts";
 import type { Budget, Hold } from "../budget/budget.ts";
 import type { AnswerCache } from "../cache/answer-cache.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { FakeRandom } from "../../../test/fakes/fake-random.ts";
 import { scriptedLmClient } from "../../../test/fakes/scripted-lm-client.ts";
 import { isThorough } from "../../../test/support/thorough.ts";
-import { aborted } from "../../lib/aborted.ts";
+import { aborted } from "../../lib/waiting/aborted.ts";
 import { Budget } from "../budget/budget.ts";
 import type { LmRequest, LmUsage } from "../client.ts";
 import { failureError } from "../clients/failure.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { aborted } from "../../lib/aborted.ts";
+import { aborted } from "../../lib/waiting/aborted.ts";
 import { failureError } from "../clients/failure.ts";
 import { defaultRetryLimits, delay, type RetryTimer, systemTimer, withRetries } from "./retry.ts";
 

@@ -1,5 +1,5 @@
-import { aborted } from "../../lib/aborted.ts";
 import type { CodecellError } from "../../lib/errors.ts";
+import { aborted } from "../../lib/waiting/aborted.ts";
 import { type Failure, failureOf } from "../clients/failure.ts";
 
 /** Limits of retries. */

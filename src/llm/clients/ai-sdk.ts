@@ -1,6 +1,6 @@
-import { aborted } from "../../lib/aborted.ts";
-import { DeadlinePassed, deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
+import { aborted } from "../../lib/waiting/aborted.ts";
+import { DeadlinePassed, deadline } from "../../lib/waiting/deadline.ts";
 import type { LmClient, LmRequest, LmResponse, LmStop, LmUsage } from "../client.ts";
 import { clientDefaults } from "./client-options.ts";
 import { estimatedUsage } from "./estimated-usage.ts";

@@ -1,7 +1,7 @@
-import { aborted } from "../../lib/aborted.ts";
-import { DeadlinePassed, deadline } from "../../lib/deadline.ts";
 import { CodecellError } from "../../lib/errors.ts";
-import { parseJson } from "../../lib/parse-json.ts";
+import { parseJson } from "../../lib/json/parse-json.ts";
+import { aborted } from "../../lib/waiting/aborted.ts";
+import { DeadlinePassed, deadline } from "../../lib/waiting/deadline.ts";
 import { failureError } from "./failure.ts";
 import { failureOfConnection, failureOfStatus } from "./http-failure.ts";
 import type { SecretHider } from "./secret-hider.ts";

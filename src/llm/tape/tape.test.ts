@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ClientScript, scriptedLmClient } from "../../../test/fakes/scripted-lm-client.ts";
-import { aborted } from "../../lib/aborted.ts";
+import { aborted } from "../../lib/waiting/aborted.ts";
 import { Budget, type BudgetOptions } from "../budget/budget.ts";
 import type { LmCallEvent } from "../calls/call-event.ts";
 import { type CallOptions, LmGateway } from "../calls/gateway.ts";

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { CodecellError } from "../../lib/errors.ts";
 import { diskFailure } from "../../lib/files/disk-failure.ts";
-import { SerialQueue } from "../../lib/serial-queue.ts";
+import { SerialQueue } from "../../lib/waiting/serial-queue.ts";
 import type { Amount } from "../budget/amounts.ts";
 import { difference, type RequestIdentity } from "../request-hash.ts";
 import { callsToRepeat, type Loss, readTape, sum } from "./read-tape.ts";

@@ -1,4 +1,4 @@
-import { parseJson } from "../../lib/parse-json.ts";
+import { parseJson } from "../../lib/json/parse-json.ts";
 import { fileUrl, type IndexFile, sha256Of } from "./index-file.ts";
 
 const limits = { depth: 32, keys: 2_000_000, values: 4_000_000, containers: 1_000_000 };

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { quotedName } from "../../lib/quoted-name.ts";
-import { Semaphore } from "../../lib/semaphore.ts";
+import { Semaphore } from "../../lib/waiting/semaphore.ts";
 import type { IndexAddress } from "../index/index-address.ts";
 import type { IndexRequests } from "../index/index-requests.ts";
 import { findPackagePage } from "../index/package-page.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { rename, rm } from "node:fs/promises";
-import { Semaphore } from "../../lib/semaphore.ts";
+import { Semaphore } from "../../lib/waiting/semaphore.ts";
 import type { PackageLimits } from "../package-limits.ts";
 import type { PackageProgress } from "../package-progress.ts";
 import type { PackageTarget } from "../package-target.ts";

@@ -1,7 +1,7 @@
 import type { Audit } from "../../audit/audit.ts";
 import type { AuditEvent } from "../../audit/event.ts";
 import { CodecellError } from "../../lib/errors.ts";
-import { Semaphore } from "../../lib/semaphore.ts";
+import { Semaphore } from "../../lib/waiting/semaphore.ts";
 import { Budget } from "../../llm/budget/budget.ts";
 import type { AnswerCache } from "../../llm/cache/answer-cache.ts";
 import type { LmCallEvent } from "../../llm/calls/call-event.ts";

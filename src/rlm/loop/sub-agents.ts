@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
-import { Semaphore } from "../../lib/semaphore.ts";
+import { Semaphore } from "../../lib/waiting/semaphore.ts";
 import { jsonRequestText, outputsInReply } from "../prompt/json-answer.ts";
 import { refusedText } from "../prompt/messages.ts";
 import { checkInputs } from "../signature/check-outputs.ts";

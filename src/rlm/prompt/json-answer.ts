@@ -1,4 +1,4 @@
-import { parseJson } from "../../lib/parse-json.ts";
+import { parseJson } from "../../lib/json/parse-json.ts";
 import { type CheckedOutputs, checkOutputs } from "../signature/check-outputs.ts";
 import { outputSchema } from "../signature/json-schema.ts";
 import type { Signature } from "../signature/signature.ts";

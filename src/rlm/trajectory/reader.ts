@@ -1,7 +1,7 @@
-import { openLine } from "../../audit/chain.ts";
+import { openLine } from "../../audit/chain/chain.ts";
 import { type FileLine, readLines } from "../../audit/read-lines.ts";
 import { CodecellError } from "../../lib/errors.ts";
-import { parseJson } from "../../lib/parse-json.ts";
+import { parseJson } from "../../lib/json/parse-json.ts";
 import { eventSchema, type RlmEvent } from "./event.ts";
 import { trajectoryGenesis } from "./writer.ts";
 

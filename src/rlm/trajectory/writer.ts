@@ -1,5 +1,5 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { sealLine, sha256 } from "../../audit/chain.ts";
+import { sealLine, sha256 } from "../../audit/chain/chain.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import type { RlmEvent } from "./event.ts";
 

@@ -6,8 +6,8 @@ import type { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { isHeld, takeLock } from "../../lib/files/liveness-lock.ts";
 import { openRuntimeDirectory } from "../../lib/files/runtime-directory.ts";
-import { CellUsers } from "../linux/cell-users.ts";
-import { type ClosedEntries, makeClosedEntries } from "../linux/closed-entries.ts";
+import { type ClosedEntries, makeClosedEntries } from "../linux/mounts/closed-entries.ts";
+import { CellUsers } from "../linux/users/cell-users.ts";
 import { lockLabel, machineLabel, ownerLabel } from "./cell/orphans.ts";
 
 const mostProcesses = 16_384;

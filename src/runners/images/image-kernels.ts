@@ -1,6 +1,6 @@
 import { existsSync, utimesSync } from "node:fs";
 import type { Logger } from "../../lib/log/logger.ts";
-import { PromiseCache } from "../../lib/promise-cache.ts";
+import { PromiseCache } from "../../lib/waiting/promise-cache.ts";
 import { killNotifyFilter, seccompFilter } from "../linux/seccomp/seccomp.ts";
 import type { FilterArch } from "../linux/seccomp/syscalls.ts";
 import { type ImageKernel, prepareImageKernel } from "./image-kernel.ts";

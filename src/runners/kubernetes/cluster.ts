@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/log/logger.ts";
-import { PromiseCache } from "../../lib/promise-cache.ts";
+import { PromiseCache } from "../../lib/waiting/promise-cache.ts";
 import { type ClaimsProblem, claimsProblem } from "./claims/claims-finding.ts";
 import { WarmClaims } from "./claims/warm-claims.ts";
 import { ClusterApi } from "./client/cluster-api.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { bundleName, bundleProgram } from "../kernel-bootstrap.ts";
 import { kernelSources, writeKernelSources } from "../kernel-sources.ts";
-import type { PythonInstallation } from "./python.ts";
+import type { PythonInstallation } from "./python/python.ts";
 
 const run = promisify(execFile);
 const compileMs = 30_000;

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
-import type { ClosedEntries } from "../linux/closed-entries.ts";
-import type { HostRoot } from "../linux/host-root.ts";
-import type { PythonInstallation } from "../linux/python.ts";
+import type { ClosedEntries } from "../linux/mounts/closed-entries.ts";
+import type { HostRoot } from "../linux/mounts/host-root.ts";
+import type { PythonInstallation } from "../linux/python/python.ts";
 import { cellHostname, cellUid, identityFiles } from "./identity-files.ts";
 import type { ProcMasks } from "./proc-masks.ts";
 import { mappingArguments } from "./user-map.ts";

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type ClosedEntries, makeClosedEntries } from "../linux/closed-entries.ts";
+import { type ClosedEntries, makeClosedEntries } from "../linux/mounts/closed-entries.ts";
 import { identityFiles } from "./identity-files.ts";
 
 /** Files and directories that are the same in every cell. Cells see them through read-only mounts. */

@@ -4,8 +4,8 @@ import { once } from "node:events";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Frame, FrameDecoder } from "../../kernel/frames.ts";
-import { deadline } from "../../lib/deadline.ts";
 import { PassedListener } from "../../lib/passed-listener.ts";
+import { deadline } from "../../lib/waiting/deadline.ts";
 import type { Carrier } from "../runner.ts";
 
 /** The proxy's address for programs in a cell. */

@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { release } from "node:os";
 import { z } from "zod";
 import { ShortMemory } from "../../lib/files/short-memory.ts";
-import { findHostRoot } from "../linux/host-root.ts";
+import { findHostRoot } from "../linux/mounts/host-root.ts";
 import { readHostFacts, readText } from "./host-facts.ts";
 import { type BubblewrapProbe, probeBubblewrap } from "./probe.ts";
 

@@ -7,20 +7,20 @@ import type { Policy } from "../../policy/schema.ts";
 import { type CellPython, linuxPython } from "../cell-packages.ts";
 import { ChannelCell, noUsage } from "../channel-cell.ts";
 import { enforcedReceipt } from "../enforced-receipt.ts";
-import { writableOwner } from "../linux/cell-user.ts";
-import { removeDeadHosts } from "../linux/dead-hosts.ts";
 import { CellDisks } from "../linux/disk/cell-disks.ts";
 import { countDeletedFiles } from "../linux/disk/deleted-files.ts";
 import { DiskWatch } from "../linux/disk/disk-watch.ts";
 import { imageDisk } from "../linux/disk/image/image-disk.ts";
 import { namespaceGuarantees } from "../linux/guarantees.ts";
+import { removeDeadHosts } from "../linux/janitor/dead-hosts.ts";
 import { prepareKernelFiles } from "../linux/kernel-files.ts";
-import { missingModuleHint } from "../linux/missing-module.ts";
-import { type CellMount, closedWorkspace, resolveMounts } from "../linux/mounts.ts";
-import { prepareWorkspace } from "../linux/prepare-workspace.ts";
-import { type PythonInstallation, probeTimeoutMs, pythonFinder, pythonWithPackages } from "../linux/python.ts";
+import { type CellMount, closedWorkspace, resolveMounts } from "../linux/mounts/mounts.ts";
+import { prepareWorkspace } from "../linux/mounts/prepare-workspace.ts";
+import { missingModuleHint } from "../linux/python/missing-module.ts";
+import { type PythonInstallation, probeTimeoutMs, pythonFinder, pythonWithPackages } from "../linux/python/python.ts";
 import { hostArch, noFilterHere } from "../linux/seccomp/host-arch.ts";
 import { killNotifyFilter } from "../linux/seccomp/seccomp.ts";
+import { writableOwner } from "../linux/users/cell-user.ts";
 import type { EnforcementPlan } from "../receipt.ts";
 import type {
   Carrier,

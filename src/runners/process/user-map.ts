@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import type { Readable, Writable } from "node:stream";
 import { CodecellError } from "../../lib/errors.ts";
-import type { UidRange } from "../linux/private-uid.ts";
+import type { UidRange } from "../linux/users/private-uid.ts";
 import { cellUid } from "./identity-files.ts";
 
 /** On `info`, bubblewrap says which process it has started. Then it waits on `block` until that process has its uids. */

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import type { PythonInstallation } from "../linux/python.ts";
+import type { PythonInstallation } from "../linux/python/python.ts";
 import { cellCommand, pythonOnHost, type SrtCellConfig } from "./cell-command.ts";
 
 const config: SrtCellConfig = {

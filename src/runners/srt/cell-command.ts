@@ -1,6 +1,6 @@
 import { kernelBootstrap } from "../kernel-bootstrap.ts";
-import type { CellMount } from "../linux/mounts.ts";
-import type { PythonInstallation } from "../linux/python.ts";
+import type { CellMount } from "../linux/mounts/mounts.ts";
+import type { PythonInstallation } from "../linux/python/python.ts";
 
 /** The configuration that `python/codecell_kernel/entry/srt.py` reads. */
 export interface SrtCellConfig {

@@ -4,7 +4,7 @@ import type { KernelSetup } from "../../kernel/messages.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { isDiskExact, largestFileBytes } from "../disk-rule.ts";
 import { linuxKernelSetup } from "../linux/kernel-setup.ts";
-import type { CellMount } from "../linux/mounts.ts";
+import type { CellMount } from "../linux/mounts/mounts.ts";
 import { interpreterBytes, someCores } from "../linux/rlimits.ts";
 import { seccompFilter } from "../linux/seccomp/seccomp.ts";
 import type { FilterArch } from "../linux/seccomp/syscalls.ts";

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import type { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { openRuntimeDirectory } from "../../lib/files/runtime-directory.ts";
-import { CellUsers } from "../linux/cell-users.ts";
-import { claimHostDirectory, removeDeadHosts } from "../linux/dead-hosts.ts";
-import { findHostRoot } from "../linux/host-root.ts";
 import { internetNames } from "../linux/internet-names.ts";
-import { startJanitor } from "../linux/janitor.ts";
+import { claimHostDirectory, removeDeadHosts } from "../linux/janitor/dead-hosts.ts";
+import { startJanitor } from "../linux/janitor/janitor.ts";
+import { findHostRoot } from "../linux/mounts/host-root.ts";
+import { CellUsers } from "../linux/users/cell-users.ts";
 import { findSrtPackage, type SrtPackage } from "./package.ts";
 import { WrapService } from "./wrap-service.ts";
 

@@ -1,5 +1,5 @@
-import { deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
+import { deadline } from "../../lib/waiting/deadline.ts";
 import type { SrtHost } from "./host.ts";
 import { srtSettings } from "./settings.ts";
 import { spawnWrapped } from "./spawn-wrapped.ts";

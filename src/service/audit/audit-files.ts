@@ -1,5 +1,5 @@
 /** The part of the audit that surfaces may use: they read it, and sessions write it. */
-export { auditDirectory, listChains, readHead } from "../../audit/chain-files.ts";
+export { auditDirectory, listChains, readHead } from "../../audit/chain/chain-files.ts";
 export { csvHeader, csvLine } from "../../audit/csv.ts";
 export { auditEventTypes, type ChainHead } from "../../audit/event.ts";
 export { auditPlaces, followAudit } from "../../audit/follow.ts";

@@ -5,7 +5,7 @@ import { type AuditEntry, type AuditFilter, lastEntries } from "../../audit/read
 import { type AuditReport, verifyAudit, verifyTenant } from "../../audit/verify.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { SealedText } from "../../lib/sealed-text.ts";
-import { SerialQueues } from "../../lib/serial-queues.ts";
+import { SerialQueues } from "../../lib/waiting/serial-queues.ts";
 
 /** How many files of 16 MiB the search for the last events reads in each chain. */
 const maxFilesBack = 4;

@@ -1,10 +1,10 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
-import { listChains, readHead } from "../../audit/chain-files.ts";
+import { listChains, readHead } from "../../audit/chain/chain-files.ts";
 import type { ChainHead } from "../../audit/event.ts";
 import { messageOf } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/log/logger.ts";
-import { SerialQueue } from "../../lib/serial-queue.ts";
+import { SerialQueue } from "../../lib/waiting/serial-queue.ts";
 import { AuditHeadRows } from "../../store/postgres/audit-head-rows.ts";
 import type { Database } from "../../store/postgres/database.ts";
 

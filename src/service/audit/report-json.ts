@@ -1,4 +1,4 @@
-import { namespaceOfChain } from "../../audit/chain-files.ts";
+import { namespaceOfChain } from "../../audit/chain/chain-files.ts";
 import type { AuditReport } from "../../audit/verify.ts";
 
 /** What a verification of the audit found, for programs. */

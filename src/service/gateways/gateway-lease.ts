@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
-import { sharedAbort } from "../../lib/shared-abort.ts";
+import { sharedAbort } from "../../lib/waiting/shared-abort.ts";
 import type { GatewayDirectory, GatewayRow, LeaseGrant } from "../../store/gateway-directory.ts";
 import { type Clock, systemClock } from "../runs/clock.ts";
 

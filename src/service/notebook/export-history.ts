@@ -26,7 +26,7 @@ export async function exportHistory(
     const { historyScript } = await import("./history-script.ts");
     return historyScript(id, runs);
   }
-  const { encodeHistoryRuns } = await import("../wire/history.ts");
+  const { encodeHistoryRuns } = await import("../wire/sessions/history.ts");
   const json = JSON.stringify({ session_id: id, history: encodeHistoryRuns(runs, displayBytes) });
   return `${json.replace(/[\u007f-\u009f]/g, escaped)}\n`;
 }

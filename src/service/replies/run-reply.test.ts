@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { fakeResult } from "../../../test/fakes/fake-result.ts";
 import { smallPng } from "../../../test/fakes/small-png.ts";
 import { Sandbox } from "../sandbox.ts";
-import { toolRunSchema } from "../wire/tool-run.ts";
+import { toolRunSchema } from "../wire/runs/tool-run.ts";
 import { endedReply } from "./run-reply.ts";
 
 const identity = { runId: "run_1", sessionId: "s-1", runner: "wasm", notes: [] };

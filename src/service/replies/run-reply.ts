@@ -4,7 +4,7 @@ import type { StillRunning } from "../runs/run-registry.ts";
 import type { PrintedText } from "../runs/seen-output.ts";
 import type { DownloadUrl, Sandbox } from "../sandbox.ts";
 import type { ToolReply } from "../tools/tool.ts";
-import { encodeToolRun, encodeToolRunning, type ToolRun } from "../wire/tool-run.ts";
+import { encodeToolRun, encodeToolRunning, type ToolRun } from "../wire/runs/tool-run.ts";
 import { artifactLink, artifactUri } from "./artifact-uri.ts";
 import { endedText } from "./run-text.ts";
 import { fitRun, reportEnded, viewRun, withShortTraceback } from "./run-view.ts";

@@ -1,7 +1,7 @@
 import type { Sandbox } from "../sandbox.ts";
 import type { ToolReply } from "../tools/tool.ts";
 import { encodeReceiptSummary, type WireReceiptSummary } from "../wire/receipt-summary.ts";
-import type { ToolRun } from "../wire/tool-run.ts";
+import type { ToolRun } from "../wire/runs/tool-run.ts";
 
 /** The reply of a run that ended, together with a summary of its receipt. */
 export async function withReceipt(

@@ -3,7 +3,7 @@ import { missingModule, needsSurroundings, type RunSurroundings, runRemedies } f
 import { endedReply, runningReply } from "../replies/run-reply.ts";
 import type { Sandbox } from "../sandbox.ts";
 import type { ToolContext, ToolReply } from "../tools/tool.ts";
-import type { ToolRun } from "../wire/tool-run.ts";
+import type { ToolRun } from "../wire/runs/tool-run.ts";
 import { followProgress } from "./follow-progress.ts";
 import { installedPackages } from "./installed-packages.ts";
 

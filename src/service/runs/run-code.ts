@@ -1,10 +1,10 @@
-import { unlessAborted } from "../../lib/unless-aborted.ts";
+import { unlessAborted } from "../../lib/waiting/unless-aborted.ts";
 import { formatDuration } from "../../policy/format-units.ts";
 import { defaultLanguage, type Language } from "../../policy/languages.ts";
-import type { ToolRun } from "../../service/wire/tool-run.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { Sandbox } from "../sandbox.ts";
 import type { ToolContext, ToolReply } from "../tools/tool.ts";
+import type { ToolRun } from "../wire/runs/tool-run.ts";
 import { awaitRun } from "./await-run.ts";
 import { startRun } from "./start-run.ts";
 

@@ -1,7 +1,7 @@
 import { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
-import { SerialQueue } from "../../lib/serial-queue.ts";
-import { sharedAbort } from "../../lib/shared-abort.ts";
+import { SerialQueue } from "../../lib/waiting/serial-queue.ts";
+import { sharedAbort } from "../../lib/waiting/shared-abort.ts";
 import type { Codecell } from "../../sessions/codecell.ts";
 import { gatewayTag } from "../gateways/gateway-tag.ts";
 import { LazySandbox } from "../lazy-sandbox.ts";

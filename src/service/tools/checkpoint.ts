@@ -2,7 +2,7 @@ import { z } from "zod";
 import { CodecellError } from "../../lib/errors.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { Sandbox } from "../sandbox.ts";
-import { checkpointSchema, encodeCheckpoint } from "../wire/checkpoint.ts";
+import { checkpointSchema, encodeCheckpoint } from "../wire/sessions/checkpoint.ts";
 import { sessionArgument } from "./session-argument.ts";
 import { defineTool } from "./tool.ts";
 

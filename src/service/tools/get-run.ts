@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { loadOnce } from "../../lib/load-once.ts";
-import { toolRunWithReceiptSchema } from "../wire/tool-run.ts";
+import { toolRunWithReceiptSchema } from "../wire/runs/tool-run.ts";
 import { defineTool } from "./tool.ts";
 import { waitSeconds } from "./wait-seconds.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { loadOnce } from "../../lib/load-once.ts";
-import { toolRunSchema } from "../wire/tool-run.ts";
+import { toolRunSchema } from "../wire/runs/tool-run.ts";
 import { limitsText } from "./policy-facts.ts";
 import { defineTool } from "./tool.ts";
 import { waitSeconds } from "./wait-seconds.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { encodeVariable, variableSchema } from "../wire/variable.ts";
+import { encodeVariable, variableSchema } from "../wire/sessions/variable.ts";
 import { defineTool } from "./tool.ts";
 
 const maxVariables = 200;

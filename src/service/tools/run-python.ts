@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { loadOnce } from "../../lib/load-once.ts";
 import { defaultLanguage, languageNames } from "../../policy/languages.ts";
-import { toolRunSchema } from "../wire/tool-run.ts";
+import { toolRunSchema } from "../wire/runs/tool-run.ts";
 import { codeDescription, maxTimeoutSeconds, timeoutDescription } from "./code-description.ts";
 import { limitsText } from "./policy-facts.ts";
 import { sessionArgument } from "./session-argument.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { CodecellError } from "../../lib/errors.ts";
-import { parseJson } from "../../lib/parse-json.ts";
+import { parseJson } from "../../lib/json/parse-json.ts";
 
 /** An MCP server as the operator configured it. */
 export type UpstreamConfig =

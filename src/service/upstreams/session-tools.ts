@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { silentAudit } from "../../audit/audit.ts";
 import { messageOf } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/log/logger.ts";
-import { SerialQueue } from "../../lib/serial-queue.ts";
+import { SerialQueue } from "../../lib/waiting/serial-queue.ts";
 import type { ExposedFunctions } from "../../sessions/functions/session-functions.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { ToolFunction } from "./tool-functions.ts";

@@ -1,6 +1,6 @@
 import type { Audit } from "../../audit/audit.ts";
-import { DeadlinePassed, deadline } from "../../lib/deadline.ts";
 import { messageOf } from "../../lib/errors.ts";
+import { DeadlinePassed, deadline } from "../../lib/waiting/deadline.ts";
 import { formatDuration, formatSize } from "../../policy/format-units.ts";
 import { allowsTool } from "../../policy/host-calls/tool-glob.ts";
 import type { Policy } from "../../policy/schema.ts";

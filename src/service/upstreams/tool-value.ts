@@ -1,4 +1,4 @@
-import { JsonRefused, parseJson } from "../../lib/parse-json.ts";
+import { JsonRefused, parseJson } from "../../lib/json/parse-json.ts";
 import { formatSize } from "../../policy/format-units.ts";
 import { ToolCallError } from "./tool-call-error.ts";
 import type { UpstreamAnswer } from "./upstream-client.ts";

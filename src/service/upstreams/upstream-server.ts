@@ -1,7 +1,7 @@
-import { deadline } from "../../lib/deadline.ts";
 import { messageOf } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/log/logger.ts";
-import { unlessAborted } from "../../lib/unless-aborted.ts";
+import { deadline } from "../../lib/waiting/deadline.ts";
+import { unlessAborted } from "../../lib/waiting/unless-aborted.ts";
 import type { UpstreamConfig } from "./server-config.ts";
 import { ToolCallError } from "./tool-call-error.ts";
 import type { ConnectUpstream, UpstreamClient, UpstreamTool } from "./upstream-client.ts";

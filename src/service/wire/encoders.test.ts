@@ -5,28 +5,28 @@ import type { SessionInfo } from "../../sessions/session-info.ts";
 import type { SessionRecord } from "../../sessions/storage/session-record.ts";
 import { shapeResult, shapeStreams } from "../output/shape-output.ts";
 import { artifactSchema, encodeArtifact } from "./artifact.ts";
-import { checkpointSchema, encodeCheckpoint } from "./checkpoint.ts";
 import { egressSchema, encodeEgress } from "./egress.ts";
 import { encodeError, errorSchema } from "./error.ts";
 import { encodeFile, encodeFileList, fileListSchema } from "./file.ts";
-import { encodeHistoryEntry, historyEntrySchema } from "./history.ts";
 import { encodeReceipt, receiptSchema } from "./receipt.ts";
 import { encodeReceiptSummary, receiptSummarySchema } from "./receipt-summary.ts";
-import { encodeRun, encodeRunning, runSchema } from "./run.ts";
-import { encodeRunEvent, runEventSchema } from "./run-event.ts";
-import { encodeRunSummary, runSummarySchema } from "./run-summary.ts";
+import { encodeRun, encodeRunning, runSchema } from "./runs/run.ts";
+import { encodeRunEvent, runEventSchema } from "./runs/run-event.ts";
+import { encodeRunSummary, runSummarySchema } from "./runs/run-summary.ts";
+import { encodeToolRun, encodeToolRunning, toolRunSchema } from "./runs/tool-run.ts";
 import { wireJsonSchema, wireNames } from "./schemas.ts";
+import { checkpointSchema, encodeCheckpoint } from "./sessions/checkpoint.ts";
+import { encodeHistoryEntry, historyEntrySchema } from "./sessions/history.ts";
 import {
   encodeSession,
   encodeSessionDetail,
   encodeStoredSession,
   sessionDetailSchema,
   sessionSchema,
-} from "./session.ts";
-import { encodeRestore, encodeSnapshot, restoreSchema, snapshotSchema } from "./snapshot.ts";
-import { encodeToolRun, encodeToolRunning, toolRunSchema } from "./tool-run.ts";
+} from "./sessions/session.ts";
+import { encodeRestore, encodeSnapshot, restoreSchema, snapshotSchema } from "./sessions/snapshot.ts";
+import { encodeVariable, variableSchema } from "./sessions/variable.ts";
 import { encodeUsage, usageSchema } from "./usage.ts";
-import { encodeVariable, variableSchema } from "./variable.ts";
 
 const place = { runId: "run_1", sessionId: "s-1", nextOffset: 4 };
 const artifact = { name: "a.csv", size: 3, mimeType: "text/csv", sha256: "ab", modifiedMs: 0, run: 1 };

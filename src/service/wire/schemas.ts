@@ -1,29 +1,29 @@
 import { z } from "zod";
 import { artifactSchema } from "./artifact.ts";
-import { checkpointSchema } from "./checkpoint.ts";
-import { completionsSchema } from "./completions.ts";
 import { egressSchema } from "./egress.ts";
 import { errorSchema } from "./error.ts";
 import { fileListSchema, fileSchema } from "./file.ts";
-import { historyEntrySchema } from "./history.ts";
-import { lineageSchema } from "./lineage.ts";
 import { meSchema } from "./me.ts";
-import { modelCallSchema } from "./model-call.ts";
 import { networkEntrySchema } from "./network.ts";
-import { notebookRunSchema } from "./notebook-run.ts";
 import { receiptSchema } from "./receipt.ts";
 import { receiptSummarySchema } from "./receipt-summary.ts";
-import { runSchema } from "./run.ts";
-import { runEventSchema } from "./run-event.ts";
-import { runSummarySchema } from "./run-summary.ts";
-import { sessionDetailSchema, sessionSchema } from "./session.ts";
-import { sessionUsageSchema, usageSampleSchema } from "./session-usage.ts";
-import { restoreSchema, snapshotSchema } from "./snapshot.ts";
+import { modelCallSchema } from "./runs/model-call.ts";
+import { notebookRunSchema } from "./runs/notebook-run.ts";
+import { runSchema } from "./runs/run.ts";
+import { runEventSchema } from "./runs/run-event.ts";
+import { runSummarySchema } from "./runs/run-summary.ts";
+import { toolRunSchema } from "./runs/tool-run.ts";
+import { checkpointSchema } from "./sessions/checkpoint.ts";
+import { completionsSchema } from "./sessions/completions.ts";
+import { historyEntrySchema } from "./sessions/history.ts";
+import { lineageSchema } from "./sessions/lineage.ts";
+import { sessionDetailSchema, sessionSchema } from "./sessions/session.ts";
+import { sessionUsageSchema, usageSampleSchema } from "./sessions/session-usage.ts";
+import { restoreSchema, snapshotSchema } from "./sessions/snapshot.ts";
+import { undoSchema } from "./sessions/undo.ts";
+import { variableSchema } from "./sessions/variable.ts";
 import { statisticsSampleSchema } from "./statistics.ts";
-import { toolRunSchema } from "./tool-run.ts";
-import { undoSchema } from "./undo.ts";
 import { usageSchema } from "./usage.ts";
-import { variableSchema } from "./variable.ts";
 
 /** Every object of the wire format; docs/wire.md describes them. */
 export const wireSchemas = {

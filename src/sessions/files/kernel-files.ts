@@ -13,8 +13,8 @@ import type { WorkspaceFiles } from "../../artifacts/workspace-files.ts";
 import { abortable, cancelled, once, tooLarge, type WriteOptions } from "../../artifacts/write-file.ts";
 import type { CellFiles } from "../../kernel/cell-files.ts";
 import { CodecellError } from "../../lib/errors.ts";
-import { firstSignal } from "../../lib/first-signal.ts";
-import { sharedAbort } from "../../lib/shared-abort.ts";
+import { firstSignal } from "../../lib/waiting/first-signal.ts";
+import { sharedAbort } from "../../lib/waiting/shared-abort.ts";
 import { KernelFile, pieceBytes } from "./kernel-file.ts";
 
 const defaultReadBytes = 64 * 2 ** 20;

@@ -1,10 +1,10 @@
 import type { z } from "zod";
 import type { ForkInCall } from "../../kernel/client.ts";
 import type { GuestCall } from "../../kernel/guest-calls.ts";
-import { DeadlinePassed, deadline } from "../../lib/deadline.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { exceptionName, GuestFailure } from "../../lib/guest-failure.ts";
-import { type JsonLimits, JsonRefused, parseJson } from "../../lib/parse-json.ts";
+import { type JsonLimits, JsonRefused, parseJson } from "../../lib/json/parse-json.ts";
+import { DeadlinePassed, deadline } from "../../lib/waiting/deadline.ts";
 import type { Session } from "../session.ts";
 import { checkerOf, encodeSpecs } from "./function-spec.ts";
 import type { HostFunctions } from "./host-function.ts";

@@ -1,4 +1,4 @@
-import { SerialQueue } from "../../lib/serial-queue.ts";
+import { SerialQueue } from "../../lib/waiting/serial-queue.ts";
 import type { CallingSession, FunctionTable } from "./function-table.ts";
 import type { HostFunctions } from "./host-function.ts";
 

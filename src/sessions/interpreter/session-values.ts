@@ -1,8 +1,8 @@
 import type { KernelClient } from "../../kernel/client.ts";
 import type { ValueFormat } from "../../kernel/messages.ts";
 import { CodecellError } from "../../lib/errors.ts";
-import { isJson } from "../../lib/is-json.ts";
-import { JsonRefused, parseJson } from "../../lib/parse-json.ts";
+import { isJson } from "../../lib/json/is-json.ts";
+import { JsonRefused, parseJson } from "../../lib/json/parse-json.ts";
 import type { ReadOptions } from "./read-options.ts";
 
 /** The default limit of a value that leaves a cell. */

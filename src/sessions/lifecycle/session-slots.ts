@@ -1,6 +1,6 @@
-import { deadline } from "../../lib/deadline.ts";
 import { CodecellError } from "../../lib/errors.ts";
-import { Semaphore } from "../../lib/semaphore.ts";
+import { deadline } from "../../lib/waiting/deadline.ts";
+import { Semaphore } from "../../lib/waiting/semaphore.ts";
 
 /** Limits the number of live sessions to what the policy allows, with a queue for callers who can wait. */
 export class SessionSlots implements Disposable {

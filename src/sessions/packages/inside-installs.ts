@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { CodecellError } from "../../lib/errors.ts";
 import { GuestFailure } from "../../lib/guest-failure.ts";
-import { SerialQueue } from "../../lib/serial-queue.ts";
+import { SerialQueue } from "../../lib/waiting/serial-queue.ts";
 import { formatSize } from "../../policy/format-units.ts";
 import type { CellPackages } from "../../runners/cell-packages.ts";
 import type { HostFunctions } from "../functions/host-function.ts";

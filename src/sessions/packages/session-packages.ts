@@ -1,9 +1,9 @@
 import { stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { CodecellError } from "../../lib/errors.ts";
-import { firstSignal } from "../../lib/first-signal.ts";
-import { PromiseCache } from "../../lib/promise-cache.ts";
-import { unlessAborted } from "../../lib/unless-aborted.ts";
+import { firstSignal } from "../../lib/waiting/first-signal.ts";
+import { PromiseCache } from "../../lib/waiting/promise-cache.ts";
+import { unlessAborted } from "../../lib/waiting/unless-aborted.ts";
 import type { PackageProgress } from "../../packages/package-progress.ts";
 import type { PackageRequest } from "../../packages/package-request.ts";
 import type { PackageTarget } from "../../packages/package-target.ts";

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { SerialQueue } from "../../lib/serial-queue.ts";
+import { SerialQueue } from "../../lib/waiting/serial-queue.ts";
 import type { OutputsOfRun } from "../storage/output-line.ts";
 import { OutputWriter } from "./output-writer.ts";
 

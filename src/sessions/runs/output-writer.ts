@@ -1,4 +1,4 @@
-import type { SerialQueue } from "../../lib/serial-queue.ts";
+import type { SerialQueue } from "../../lib/waiting/serial-queue.ts";
 import type { OutputsOfRun } from "../storage/output-line.ts";
 import type { HeldSession } from "../storage/session-storage.ts";
 

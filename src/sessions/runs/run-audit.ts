@@ -1,4 +1,4 @@
-import { SerialQueue } from "../../lib/serial-queue.ts";
+import { SerialQueue } from "../../lib/waiting/serial-queue.ts";
 import type { RunBegin, SessionAudit, Spent } from "../session-audit.ts";
 import type { SharedCell } from "../shared-cell.ts";
 import type { RunResult } from "./run.ts";

@@ -1,5 +1,5 @@
 import { CodecellError } from "../../lib/errors.ts";
-import { SerialQueue } from "../../lib/serial-queue.ts";
+import { SerialQueue } from "../../lib/waiting/serial-queue.ts";
 import { defaultLanguage } from "../../policy/languages.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { SessionFunctions } from "../functions/session-functions.ts";

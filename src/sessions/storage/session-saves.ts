@@ -1,6 +1,6 @@
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { diskFailure } from "../../lib/files/disk-failure.ts";
-import { SerialQueue } from "../../lib/serial-queue.ts";
+import { SerialQueue } from "../../lib/waiting/serial-queue.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { LiveSession } from "../live-session.ts";
 import type { SessionRecord, SnapshotInfo } from "./session-record.ts";

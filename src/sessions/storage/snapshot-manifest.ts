@@ -1,4 +1,4 @@
-import { type JsonLimits, parseJson } from "../../lib/parse-json.ts";
+import { type JsonLimits, parseJson } from "../../lib/json/parse-json.ts";
 import { snapshotEntries, tornSnapshot } from "./snapshot-entries.ts";
 
 export interface SnapshotManifest {

@@ -3,7 +3,7 @@ import { Socket } from "node:net";
 import type { ClientConfig, Pool, PoolClient } from "pg";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
-import { Semaphore } from "../../lib/semaphore.ts";
+import { Semaphore } from "../../lib/waiting/semaphore.ts";
 import { databaseError } from "./database-errors.ts";
 import { type DatabaseAddress, databaseLabel, parseDatabaseUrl } from "./database-url.ts";
 import { loadPg } from "./load-pg.ts";

@@ -1,7 +1,7 @@
 import type { McpSdkServerConfigWithInstance } from "@anthropic-ai/claude-agent-sdk";
 import { Cleanup } from "../../lib/cleanup.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
-import { unlessAborted } from "../../lib/unless-aborted.ts";
+import { unlessAborted } from "../../lib/waiting/unless-aborted.ts";
 import { LazySandbox } from "../../service/lazy-sandbox.ts";
 import type { Sessions } from "../../service/tenants/tenant-sessions.ts";
 import { callTool, type ToolOutcome } from "../../service/tools/call-tool.ts";

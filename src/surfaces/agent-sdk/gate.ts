@@ -1,6 +1,6 @@
 import type { HookCallbackMatcher, HookInput, HookJSONOutput } from "@anthropic-ai/claude-agent-sdk";
-import { DeadlinePassed, deadline } from "../../lib/deadline.ts";
 import { CodecellError } from "../../lib/errors.ts";
+import { DeadlinePassed, deadline } from "../../lib/waiting/deadline.ts";
 import { hostCodeTools, runToolName } from "./tool-names.ts";
 import { decide, type GateReason, isSandboxTool, type ToolAnswer, type ToolRequest } from "./tool-request.ts";
 

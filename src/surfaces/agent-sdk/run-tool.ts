@@ -4,7 +4,7 @@ import { loadOnce } from "../../lib/load-once.ts";
 import { defaultLanguage, languageNames } from "../../policy/languages.ts";
 import { limitsText } from "../../service/tools/policy-facts.ts";
 import { defineTool } from "../../service/tools/tool.ts";
-import { toolRunSchema } from "../../service/wire/tool-run.ts";
+import { toolRunSchema } from "../../service/wire/runs/tool-run.ts";
 
 const running = loadOnce(() => import("../../service/runs/run-code.ts"));
 

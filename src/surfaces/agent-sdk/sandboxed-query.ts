@@ -2,7 +2,7 @@ import type { Options, Query, SDKUserMessage } from "@anthropic-ai/claude-agent-
 import { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
-import { unlessAborted } from "../../lib/unless-aborted.ts";
+import { unlessAborted } from "../../lib/waiting/unless-aborted.ts";
 import type { PolicyChange } from "../../policy/change/merge.ts";
 import { policyHash } from "../../policy/hash.ts";
 import type { Policy } from "../../policy/schema.ts";

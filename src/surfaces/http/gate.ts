@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { deadline } from "../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { type Logger, silentLogger } from "../../lib/log/logger.ts";
-import { sharedAbort } from "../../lib/shared-abort.ts";
+import { deadline } from "../../lib/waiting/deadline.ts";
+import { sharedAbort } from "../../lib/waiting/shared-abort.ts";
 import { BodyMemory, type MemoryLease } from "../../service/body-memory.ts";
 import { isWithheld } from "../../service/guest-error.ts";
 import type { LazySandbox } from "../../service/lazy-sandbox.ts";

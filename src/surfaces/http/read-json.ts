@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { CodecellError } from "../../lib/errors.ts";
-import { loopTurns } from "../../lib/loop-turns.ts";
-import { JsonRefused, parseJson } from "../../lib/parse-json.ts";
+import { JsonRefused, parseJson } from "../../lib/json/parse-json.ts";
+import { loopTurns } from "../../lib/waiting/loop-turns.ts";
 import { freeBytes, type MemoryLease } from "../../service/body-memory.ts";
 import { readBody } from "../../service/read-body.ts";
 import { noMemory } from "./answers/send-body.ts";

@@ -1,6 +1,6 @@
 import { freeBytes, type MemoryLease } from "../../service/body-memory.ts";
 import type { Sandbox } from "../../service/sandbox.ts";
-import { encodeRun, type WireRun } from "../../service/wire/run.ts";
+import { encodeRun, type WireRun } from "../../service/wire/runs/run.ts";
 import type { RunResult } from "../../sessions/runs/run.ts";
 
 /** Limit of displays in a response. The others have only their size; the events contain them. */

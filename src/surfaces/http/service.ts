@@ -21,8 +21,8 @@ import { isExpired, type TokenRecord } from "../../service/tenants/token-record.
 import type { TokenStorage } from "../../service/tenants/token-storage.ts";
 import { UsageSampler } from "../../service/usage/usage-sampler.ts";
 import { codecellVersion } from "../../service/version.ts";
-import { encodeSession } from "../../service/wire/session.ts";
-import { encodeSample } from "../../service/wire/session-usage.ts";
+import { encodeSession } from "../../service/wire/sessions/session.ts";
+import { encodeSample } from "../../service/wire/sessions/session-usage.ts";
 import type { Codecell } from "../../sessions/codecell.ts";
 import { sessionKey, shownId } from "../../sessions/session-id.ts";
 import { HttpError } from "./answers/error-status.ts";

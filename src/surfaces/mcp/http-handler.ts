@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { toNodeHandler, toWebRequest } from "@modelcontextprotocol/node";
 import { createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
+import { JsonRefused, parseJson } from "../../lib/json/parse-json.ts";
 import { silentLogger } from "../../lib/log/logger.ts";
-import { loopTurns } from "../../lib/loop-turns.ts";
-import { JsonRefused, parseJson } from "../../lib/parse-json.ts";
+import { loopTurns } from "../../lib/waiting/loop-turns.ts";
 import { type BodyMemory, freeBytes } from "../../service/body-memory.ts";
 import { taggedGateway } from "../../service/gateways/gateway-tag.ts";
 import type { LazySandbox } from "../../service/lazy-sandbox.ts";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { open, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
-import { auditDirectory, filePath, listChains, listFiles } from "../../../src/audit/chain-files.ts";
+import { auditDirectory, filePath, listChains, listFiles } from "../../../src/audit/chain/chain-files.ts";
 import { verifyAudit } from "../../../src/audit/verify.ts";
 import type { FakeAudit } from "../../fakes/fake-audit.ts";
 import { eventsIn, openLog, writeEvents } from "../../support/audit-logs.ts";

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { WireSession } from "../../../../src/service/wire/session.ts";
+import type { WireSession } from "../../../../src/service/wire/sessions/session.ts";
 import { getJson, type SessionRef, sessionPath } from "../../api/client.ts";
 import { type Loaded, useLoad } from "./use-load.ts";
 import { useSessionEvents } from "./use-session-events.ts";

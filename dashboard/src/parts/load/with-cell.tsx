@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { WireSession } from "../../../../src/service/wire/session.ts";
+import type { WireSession } from "../../../../src/service/wire/sessions/session.ts";
 import { call, type SessionRef, sessionPath } from "../../api/client.ts";
 import { EmptyState } from "../empty-state.tsx";
 import { ErrorBox } from "../error-box.tsx";

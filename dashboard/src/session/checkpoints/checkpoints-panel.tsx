@@ -2,7 +2,7 @@ import { pathPart } from "../../api/path-part.ts";
 import "../../parts/panel.css";
 import "./checkpoints.css";
 import { useState } from "preact/hooks";
-import type { WireUndo } from "../../../../src/service/wire/undo.ts";
+import type { WireUndo } from "../../../../src/service/wire/sessions/undo.ts";
 import { call, getJson, type SessionRef, sessionPath } from "../../api/client.ts";
 import { useAskName } from "../../parts/dialog/ask-name.tsx";
 import { useConfirm } from "../../parts/dialog/confirm.tsx";

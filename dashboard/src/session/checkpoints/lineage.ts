@@ -1,4 +1,4 @@
-import type { WireLineage } from "../../../../src/service/wire/lineage.ts";
+import type { WireLineage } from "../../../../src/service/wire/sessions/lineage.ts";
 
 export type Lineage = WireLineage;
 export type LineageNode = WireLineage["nodes"][number];

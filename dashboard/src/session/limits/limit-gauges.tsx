@@ -1,4 +1,4 @@
-import type { WireSessionUsage } from "../../../../src/service/wire/session-usage.ts";
+import type { WireSessionUsage } from "../../../../src/service/wire/sessions/session-usage.ts";
 import { Gauge } from "../../parts/plot/gauge.tsx";
 import { formatBytes, formatCount, formatDuration } from "../../parts/text/format.ts";
 

@@ -1,4 +1,4 @@
-import type { WireSessionUsage } from "../../../../src/service/wire/session-usage.ts";
+import type { WireSessionUsage } from "../../../../src/service/wire/sessions/session-usage.ts";
 import { getJson, type SessionRef, sessionPath } from "../../api/client.ts";
 import { ErrorBox } from "../../parts/error-box.tsx";
 import { useLiveLoad } from "../../parts/load/use-live-load.ts";

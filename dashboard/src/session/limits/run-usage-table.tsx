@@ -1,4 +1,4 @@
-import type { WireSessionUsage } from "../../../../src/service/wire/session-usage.ts";
+import type { WireSessionUsage } from "../../../../src/service/wire/sessions/session-usage.ts";
 import { formatBytes, formatDuration, formatTime } from "../../parts/text/format.ts";
 import { orDash } from "../../parts/text/or-dash.ts";
 import { shownName } from "../../parts/text/shown-name.ts";

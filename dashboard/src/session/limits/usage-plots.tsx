@@ -1,4 +1,4 @@
-import type { WireSessionUsage } from "../../../../src/service/wire/session-usage.ts";
+import type { WireSessionUsage } from "../../../../src/service/wire/sessions/session-usage.ts";
 import { EmptyState } from "../../parts/empty-state.tsx";
 import { Plot } from "../../parts/plot/plot.tsx";
 import { formatBytes } from "../../parts/text/format.ts";

@@ -1,5 +1,5 @@
 import type { WireReceipt } from "../../../../src/service/wire/receipt.ts";
-import type { WireRunSummary } from "../../../../src/service/wire/run-summary.ts";
+import type { WireRunSummary } from "../../../../src/service/wire/runs/run-summary.ts";
 import { getJson, type SessionRef, sessionPath } from "../../api/client.ts";
 import { pathPart } from "../../api/path-part.ts";
 

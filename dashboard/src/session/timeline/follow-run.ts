@@ -1,4 +1,4 @@
-import type { WireRunEvent } from "../../../../src/service/wire/run-event.ts";
+import type { WireRunEvent } from "../../../../src/service/wire/runs/run-event.ts";
 import { asApiError } from "../../api/api-error.ts";
 import { call, type SessionRef, sessionPath } from "../../api/client.ts";
 import { pathPart } from "../../api/path-part.ts";

@@ -1,4 +1,4 @@
-import type { WireHistoryEntry } from "../../../../src/service/wire/history.ts";
+import type { WireHistoryEntry } from "../../../../src/service/wire/sessions/history.ts";
 import { AnsiText, lineText } from "../../parts/text/ansi.ts";
 
 /** What a run printed in one go: consecutive output of one stream. */

@@ -1,7 +1,7 @@
 import { type Signal, signal } from "@preact/signals";
-import type { WireHistoryEntry } from "../../../../src/service/wire/history.ts";
-import type { WireRun } from "../../../../src/service/wire/run.ts";
-import type { WireRunEvent } from "../../../../src/service/wire/run-event.ts";
+import type { WireRun } from "../../../../src/service/wire/runs/run.ts";
+import type { WireRunEvent } from "../../../../src/service/wire/runs/run-event.ts";
+import type { WireHistoryEntry } from "../../../../src/service/wire/sessions/history.ts";
 import { RunOutputs } from "./run-outputs.ts";
 
 type RunError = NonNullable<WireRun["error"]>;

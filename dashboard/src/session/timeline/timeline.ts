@@ -1,6 +1,6 @@
 import { computed, signal } from "@preact/signals";
-import type { WireHistoryEntry } from "../../../../src/service/wire/history.ts";
-import type { WireRunSummary } from "../../../../src/service/wire/run-summary.ts";
+import type { WireRunSummary } from "../../../../src/service/wire/runs/run-summary.ts";
+import type { WireHistoryEntry } from "../../../../src/service/wire/sessions/history.ts";
 import { type ApiError, asApiError } from "../../api/api-error.ts";
 import { getJson, type SessionRef, sessionPath } from "../../api/client.ts";
 import type { ServiceEvent } from "../../api/service-events.ts";

@@ -1,5 +1,5 @@
 import { useRef, useState } from "preact/hooks";
-import type { WireVariable } from "../../../../src/service/wire/variable.ts";
+import type { WireVariable } from "../../../../src/service/wire/sessions/variable.ts";
 import { getJson, type SessionRef, sessionPath } from "../../api/client.ts";
 import type { ServiceEvent } from "../../api/service-events.ts";
 import { EmptyState } from "../../parts/empty-state.tsx";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parsePolicy } from "../../../policy/file/parse-policy.ts";
 import type { PolicyInput } from "../../../policy/schema.ts";
-import type { CellMount } from "../../linux/mounts.ts";
+import type { CellMount } from "../../linux/mounts/mounts.ts";
 import { type ContainerParts, containerMemoryBytes, containerSpec } from "./container-spec.ts";
 
 const mebibyte = 2 ** 20;

@@ -1,11 +1,11 @@
 import type { Policy } from "../../../policy/schema.ts";
 import { largestFileBytes } from "../../disk-rule.ts";
 import { kernelBootstrap } from "../../kernel-bootstrap.ts";
-import type { ClosedEntries } from "../../linux/closed-entries.ts";
-import { hiddenPaths } from "../../linux/hidden-paths.ts";
 import { identityFiles } from "../../linux/identity-texts.ts";
 import { kernelProcesses } from "../../linux/kernel-processes.ts";
-import type { CellMount } from "../../linux/mounts.ts";
+import type { ClosedEntries } from "../../linux/mounts/closed-entries.ts";
+import { hiddenPaths } from "../../linux/mounts/hidden-paths.ts";
+import type { CellMount } from "../../linux/mounts/mounts.ts";
 import { socketLimits } from "../../linux/socket-limits.ts";
 import type { EngineKind } from "../engine/engine-address.ts";
 import type { ImageInEngine } from "../image/image-list.ts";

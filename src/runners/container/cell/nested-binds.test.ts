@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parsePolicy } from "../../../policy/file/parse-policy.ts";
-import type { CellMount } from "../../linux/mounts.ts";
+import type { CellMount } from "../../linux/mounts/mounts.ts";
 import { refuseNested, shownBelow, withNestedRefused } from "./nested-binds.ts";
 
 const mount = (parts: Partial<CellMount>): CellMount => ({

@@ -4,8 +4,8 @@ import { hostMounts } from "../../../lib/files/mountinfo.ts";
 import { hostGrants } from "../../../policy/paths/host-grants.ts";
 import { isBelow } from "../../../policy/paths/host-path.ts";
 import type { Policy } from "../../../policy/schema.ts";
-import type { CellMount } from "../../linux/mounts.ts";
-import { type NestedMount, nestedMounts } from "../../linux/nested-mounts.ts";
+import type { CellMount } from "../../linux/mounts/mounts.ts";
+import { type NestedMount, nestedMounts } from "../../linux/mounts/nested-mounts.ts";
 import type { EnforcementPlan } from "../../receipt.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { Logger } from "../../../lib/log/logger.ts";
-import { sharedAbort } from "../../../lib/shared-abort.ts";
+import { sharedAbort } from "../../../lib/waiting/shared-abort.ts";
 import { type EngineClient, EngineRefusal } from "../engine/engine-client.ts";
 
 const longestPauseMs = 60_000;

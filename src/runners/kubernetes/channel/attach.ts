@@ -1,5 +1,5 @@
-import { deadline } from "../../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../../lib/errors.ts";
+import { deadline } from "../../../lib/waiting/deadline.ts";
 import { ApiRefusal } from "../client/api-refusal.ts";
 import type { ClusterApi } from "../client/cluster-api.ts";
 import { containerName } from "../pod/hardened-pod.ts";

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Duplex } from "node:stream";
-import { DeadlinePassed, deadline } from "../../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../../lib/errors.ts";
+import { DeadlinePassed, deadline } from "../../../lib/waiting/deadline.ts";
 import type { GatewayPods } from "../gateway/gateway-pods.ts";
 import { attachTo } from "./attach.ts";
 import { PodLink } from "./pod-link.ts";

@@ -1,6 +1,6 @@
 import { Duplex } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
-import { deadline } from "../../../lib/deadline.ts";
+import { deadline } from "../../../lib/waiting/deadline.ts";
 import { ackPacket, dataPacket, PacketDecoder } from "./link-packets.ts";
 
 /** Unconfirmed bytes in each direction, as in `entry/pod_link.py`. */

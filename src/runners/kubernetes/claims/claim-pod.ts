@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { deadline } from "../../../lib/deadline.ts";
 import { CodecellError } from "../../../lib/errors.ts";
+import { deadline } from "../../../lib/waiting/deadline.ts";
 import { ApiRefusal, type ApiVerb } from "../client/api-refusal.ts";
 import type { ClusterApi } from "../client/cluster-api.ts";
 import type { PodWatch } from "../client/pod-watch.ts";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { CodecellError } from "../../../lib/errors.ts";
 import type { Logger } from "../../../lib/log/logger.ts";
-import { PromiseCache } from "../../../lib/promise-cache.ts";
+import { PromiseCache } from "../../../lib/waiting/promise-cache.ts";
 import { canonicalJson } from "../../../policy/hash.ts";
 import type { GatewayPods } from "../gateway/gateway-pods.ts";
 import { labelsOf } from "../labels.ts";

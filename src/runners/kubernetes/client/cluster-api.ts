@@ -1,7 +1,7 @@
 import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 import { setTimeout as pause } from "node:timers/promises";
-import { deadline } from "../../../lib/deadline.ts";
+import { deadline } from "../../../lib/waiting/deadline.ts";
 import { ApiRefusal, type ApiVerb, explained, refusalOf } from "./api-refusal.ts";
 import type { ClusterConnection } from "./cluster-connection.ts";
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { CodecellError } from "../../../lib/errors.ts";
 import type { Logger } from "../../../lib/log/logger.ts";
-import { PromiseCache } from "../../../lib/promise-cache.ts";
+import { PromiseCache } from "../../../lib/waiting/promise-cache.ts";
 import { imageFactsSchema } from "../../images/image-question.ts";
 import { bundleName } from "../../kernel-bootstrap.ts";
 import { type KernelSource, kernelSources } from "../../kernel-sources.ts";

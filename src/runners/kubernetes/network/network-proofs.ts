@@ -1,7 +1,7 @@
 import { Cleanup } from "../../../lib/cleanup.ts";
 import { CodecellError, messageOf } from "../../../lib/errors.ts";
 import type { Logger } from "../../../lib/log/logger.ts";
-import { PromiseCache } from "../../../lib/promise-cache.ts";
+import { PromiseCache } from "../../../lib/waiting/promise-cache.ts";
 import type { GatewayPods } from "../gateway/gateway-pods.ts";
 import { closedLabel, labelsOf } from "../labels.ts";
 import type { NetworkFinding } from "../plan.ts";

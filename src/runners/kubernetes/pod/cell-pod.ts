@@ -1,9 +1,9 @@
 import type { Policy } from "../../../policy/schema.ts";
 import { largestFileBytes } from "../../disk-rule.ts";
 import { kernelBootstrap } from "../../kernel-bootstrap.ts";
-import { hiddenPaths } from "../../linux/hidden-paths.ts";
 import { identityTexts } from "../../linux/identity-texts.ts";
 import { kernelProcesses } from "../../linux/kernel-processes.ts";
+import { hiddenPaths } from "../../linux/mounts/hidden-paths.ts";
 import type { LinkSettings } from "../channel/pod-channel.ts";
 import { closedLabel, labelsOf } from "../labels.ts";
 import type { KubernetesSettings } from "../settings.ts";

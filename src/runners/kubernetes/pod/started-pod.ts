@@ -1,6 +1,6 @@
-import { deadline } from "../../../lib/deadline.ts";
 import { CodecellError } from "../../../lib/errors.ts";
 import type { Logger } from "../../../lib/log/logger.ts";
+import { deadline } from "../../../lib/waiting/deadline.ts";
 import { ApiRefusal } from "../client/api-refusal.ts";
 import type { ClusterApi } from "../client/cluster-api.ts";
 import type { PodWatch } from "../client/pod-watch.ts";

@@ -26,7 +26,7 @@ const takeoverMs = 10_000;
 /** For an instant, a socket that is bound but does not listen yet looks dead. */
 const bindingMs = 100;
 
-/** Directories of a runner's host are removed with its processes and control groups: see `runners/linux/dead-hosts.ts`. */
+/** Directories of a runner's host are removed with its processes and control groups: see `runners/linux/janitor/dead-hosts.ts`. */
 const isNoHosts = (name: string) => !/^cc[0-9a-f]{12}$/.test(name);
 
 /** Removes what killed processes left behind in the store and in the runtime directory. */

@@ -1,4 +1,4 @@
-import { encodeStoredSession } from "../../../service/wire/session.ts";
+import { encodeStoredSession } from "../../../service/wire/sessions/session.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { sessionsText } from "../format/format-sessions.ts";
 import { jsonText } from "../format/text/json-text.ts";

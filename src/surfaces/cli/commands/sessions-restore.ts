@@ -1,4 +1,4 @@
-import { encodeRestore } from "../../../service/wire/snapshot.ts";
+import { encodeRestore } from "../../../service/wire/sessions/snapshot.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { restoreText } from "../format/format-snapshot.ts";
 import { jsonText } from "../format/text/json-text.ts";

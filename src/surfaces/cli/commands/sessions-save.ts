@@ -1,5 +1,5 @@
 import { CodecellError } from "../../../lib/errors.ts";
-import { encodeSnapshot } from "../../../service/wire/snapshot.ts";
+import { encodeSnapshot } from "../../../service/wire/sessions/snapshot.ts";
 import type { Session } from "../../../sessions/session.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { missingText, snapshotText } from "../format/format-snapshot.ts";

@@ -1,6 +1,6 @@
 import { printable } from "../../../policy/file/problem.ts";
-import type { WireRun } from "../../../service/wire/run.ts";
-import { encodeSnapshot } from "../../../service/wire/snapshot.ts";
+import type { WireRun } from "../../../service/wire/runs/run.ts";
+import { encodeSnapshot } from "../../../service/wire/sessions/snapshot.ts";
 import type { RunResult } from "../../../sessions/runs/run.ts";
 import type { Kept } from "../sessions/keep-session.ts";
 import { missingText } from "./format-snapshot.ts";

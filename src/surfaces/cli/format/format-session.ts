@@ -1,5 +1,5 @@
 import { printable } from "../../../policy/file/problem.ts";
-import { encodeSessionDetail, type WireSessionDetail } from "../../../service/wire/session.ts";
+import { encodeSessionDetail, type WireSessionDetail } from "../../../service/wire/sessions/session.ts";
 import type { HistoryEntry } from "../../../sessions/storage/session-history.ts";
 import type { SessionRecord } from "../../../sessions/storage/session-record.ts";
 import type { FileList } from "../sessions/session-types.ts";

@@ -1,5 +1,5 @@
 import { printable } from "../../../policy/file/problem.ts";
-import { restoredNames } from "../../../service/wire/snapshot.ts";
+import { restoredNames } from "../../../service/wire/sessions/snapshot.ts";
 import type { SnapshotInfo } from "../../../sessions/storage/session-record.ts";
 import type { RestoreReport } from "../../../sessions/storage/session-saves.ts";
 import { formatBytes } from "./text/format-bytes.ts";

@@ -4,7 +4,7 @@ import { CodecellError } from "../../../lib/errors.ts";
 import { type ExecuteOptions, NotebookExecution } from "../../../service/notebook/execute-notebook.ts";
 import { readNotebook } from "../../../service/notebook/read-notebook.ts";
 import { writeNotebook } from "../../../service/notebook/write-notebook.ts";
-import { encodeNotebookRun } from "../../../service/wire/notebook-run.ts";
+import { encodeNotebookRun } from "../../../service/wire/runs/notebook-run.ts";
 import type { Session } from "../../../sessions/session.ts";
 import { checkSessionId } from "../../../sessions/session-id.ts";
 import type { CommandContext } from "../command.ts";

@@ -1,5 +1,5 @@
 import { messageOf } from "../../../lib/errors.ts";
-import { SerialQueue } from "../../../lib/serial-queue.ts";
+import { SerialQueue } from "../../../lib/waiting/serial-queue.ts";
 import type { Policy } from "../../../policy/schema.ts";
 import type { Codecell } from "../../../sessions/codecell.ts";
 import type { CommandLogger } from "../shell/command-logger.ts";

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { resolve } from "node:path";
 import { Cleanup } from "../../../lib/cleanup.ts";
-import { deadline } from "../../../lib/deadline.ts";
 import { CodecellError, messageOf } from "../../../lib/errors.ts";
 import { makeDirectories } from "../../../lib/files/make-directories.ts";
+import { deadline } from "../../../lib/waiting/deadline.ts";
 import { writableHostPaths } from "../../../policy/paths/host-grants.ts";
 import type { Policy } from "../../../policy/schema.ts";
 import { duration } from "../../../policy/units.ts";

@@ -1,5 +1,5 @@
 import type { DownloadUrl } from "../../../service/wire/artifact.ts";
-import { encodeRun, type WireRun } from "../../../service/wire/run.ts";
+import { encodeRun, type WireRun } from "../../../service/wire/runs/run.ts";
 import type { RunResult } from "../../../sessions/runs/run.ts";
 import type { Plots } from "../plots/plots.ts";
 

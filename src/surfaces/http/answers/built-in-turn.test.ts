@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SerialQueue } from "../../../lib/serial-queue.ts";
+import { SerialQueue } from "../../../lib/waiting/serial-queue.ts";
 import { BodyMemory, freeBytes } from "../../../service/body-memory.ts";
 import { builtInTurn } from "./built-in-turn.ts";
 

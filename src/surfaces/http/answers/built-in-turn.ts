@@ -1,4 +1,4 @@
-import type { SerialQueue } from "../../../lib/serial-queue.ts";
+import type { SerialQueue } from "../../../lib/waiting/serial-queue.ts";
 import { freeBytes, type MemoryLease } from "../../../service/body-memory.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { Writable } from "node:stream";
 import { expect, test } from "vitest";
-import { encodeRunEvent } from "../../../service/wire/run-event.ts";
+import { encodeRunEvent } from "../../../service/wire/runs/run-event.ts";
 import type { RunEvent } from "../../../sessions/runs/run.ts";
 import { runEventPieces } from "./run-event-pieces.ts";
 import { EventStream } from "./sse.ts";

@@ -1,4 +1,4 @@
-import { encodeRunEvent } from "../../../service/wire/run-event.ts";
+import { encodeRunEvent } from "../../../service/wire/runs/run-event.ts";
 import type { RunEvent } from "../../../sessions/runs/run.ts";
 
 /** Of text in characters, and of a display in bytes: a multiple of three, so that its base64 has no padding in the middle. */

@@ -2,7 +2,7 @@ import { CodecellError } from "../../../lib/errors.ts";
 import type { LateStdin } from "../../../service/runs/late-stdin.ts";
 import type { Sandbox } from "../../../service/sandbox.ts";
 import type { Tenant } from "../../../service/tenants/tenant.ts";
-import { encodeRunning, runSchema } from "../../../service/wire/run.ts";
+import { encodeRunning, runSchema } from "../../../service/wire/runs/run.ts";
 import type { Reply } from "../route.ts";
 import { type EndedViewOptions, endedView } from "../run-view.ts";
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { loopTurns } from "../../../lib/loop-turns.ts";
+import { loopTurns } from "../../../lib/waiting/loop-turns.ts";
 import { freeBytes } from "../../../service/body-memory.ts";
 import type { ErrorReply } from "./error-status.ts";
 import { type SendLimits, sendBody } from "./send-body.ts";

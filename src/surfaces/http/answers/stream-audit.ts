@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { firstSignal } from "../../../lib/first-signal.ts";
+import { firstSignal } from "../../../lib/waiting/first-signal.ts";
 import type { AuditEntry, AuditFilter, AuditPage } from "../../../service/audit/audit-files.ts";
 import type { AuditReader } from "../../../service/audit/audit-reader.ts";
 import type { Tenant } from "../../../service/tenants/tenant.ts";

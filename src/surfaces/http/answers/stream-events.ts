@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { firstSignal } from "../../../lib/first-signal.ts";
+import { firstSignal } from "../../../lib/waiting/first-signal.ts";
 import type { EventReader } from "../../../service/events/event-reader.ts";
 import type { Tenant } from "../../../service/tenants/tenant.ts";
 import type { Reply } from "../route.ts";

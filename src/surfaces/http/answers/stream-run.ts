@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { MemoryLease } from "../../../service/body-memory.ts";
 import type { Sandbox } from "../../../service/sandbox.ts";
-import type { WireRunEvent } from "../../../service/wire/run-event.ts";
+import type { WireRunEvent } from "../../../service/wire/runs/run-event.ts";
 import type { Reply } from "../route.ts";
 import { endedView } from "../run-view.ts";
 import type { HttpService } from "../service.ts";

@@ -1,4 +1,4 @@
-import { encodeRemoteSession, encodeSession, type WireSession } from "../../../service/wire/session.ts";
+import { encodeRemoteSession, encodeSession, type WireSession } from "../../../service/wire/sessions/session.ts";
 import { shownId } from "../../../sessions/session-id.ts";
 import type { HttpService } from "../service.ts";
 

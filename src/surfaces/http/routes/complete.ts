@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { CodecellError } from "../../../lib/errors.ts";
-import { completionsSchema, encodeCompletions } from "../../../service/wire/completions.ts";
+import { completionsSchema, encodeCompletions } from "../../../service/wire/sessions/completions.ts";
 import { sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { CodecellError } from "../../../lib/errors.ts";
-import { encodeSession, sessionSchema } from "../../../service/wire/session.ts";
+import { encodeSession, sessionSchema } from "../../../service/wire/sessions/session.ts";
 import { sessionKey } from "../../../sessions/session-id.ts";
 import { sessionId } from "../parameters.ts";
 import { defineRoute } from "../route.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { encodeSession, sessionSchema } from "../../../service/wire/session.ts";
+import { encodeSession, sessionSchema } from "../../../service/wire/sessions/session.ts";
 import { sessionId, sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 

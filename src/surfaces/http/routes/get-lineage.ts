@@ -1,4 +1,4 @@
-import { encodeLineage, lineageSchema } from "../../../service/wire/lineage.ts";
+import { encodeLineage, lineageSchema } from "../../../service/wire/sessions/lineage.ts";
 import { sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 

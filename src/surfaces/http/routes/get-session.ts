@@ -1,4 +1,4 @@
-import { encodeSession, sessionSchema } from "../../../service/wire/session.ts";
+import { encodeSession, sessionSchema } from "../../../service/wire/sessions/session.ts";
 import { sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 

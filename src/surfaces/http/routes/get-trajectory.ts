@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { CodecellError } from "../../../lib/errors.ts";
-import { encodeTrajectory, trajectorySchema } from "../../../service/wire/trajectory.ts";
+import { encodeTrajectory, trajectorySchema } from "../../../service/wire/runs/trajectory.ts";
 import { sessionId } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 

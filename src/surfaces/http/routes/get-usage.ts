@@ -1,4 +1,4 @@
-import { encodeSessionUsage, sessionUsageSchema } from "../../../service/wire/session-usage.ts";
+import { encodeSessionUsage, sessionUsageSchema } from "../../../service/wire/sessions/session-usage.ts";
 import { sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { encodeHistoryEntry, encodeHistoryRuns, historyEntrySchema } from "../../../service/wire/history.ts";
+import { encodeHistoryEntry, encodeHistoryRuns, historyEntrySchema } from "../../../service/wire/sessions/history.ts";
 import { builtInTurn } from "../answers/built-in-turn.ts";
 import { jsonType } from "../answers/send-json.ts";
 import { flagQuery, pageLimit, sessionParams } from "../parameters.ts";

@@ -4,8 +4,8 @@ import {
   encodeModelSpend,
   modelCallSchema,
   modelSpendSchema,
-} from "../../../service/wire/model-call.ts";
-import { encodeTrajectorySummary, trajectorySummarySchema } from "../../../service/wire/trajectory.ts";
+} from "../../../service/wire/runs/model-call.ts";
+import { encodeTrajectorySummary, trajectorySummarySchema } from "../../../service/wire/runs/trajectory.ts";
 import { sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { encodeRunSummary, runSummarySchema } from "../../../service/wire/run-summary.ts";
+import { encodeRunSummary, runSummarySchema } from "../../../service/wire/runs/run-summary.ts";
 import { sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { sessionSchema } from "../../../service/wire/session.ts";
+import { sessionSchema } from "../../../service/wire/sessions/session.ts";
 import { splitKey } from "../../../sessions/session-id.ts";
 import { listSessions } from "../forwarding/list-sessions.ts";
 import { namespacesQuery, requireAdmin } from "../other-tenant.ts";

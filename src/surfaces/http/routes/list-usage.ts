@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { encodeSample, usageSampleSchema } from "../../../service/wire/session-usage.ts";
+import { encodeSample, usageSampleSchema } from "../../../service/wire/sessions/session-usage.ts";
 import { splitKey } from "../../../sessions/session-id.ts";
 import { namespacesQuery, requireAdmin } from "../other-tenant.ts";
 import { defineRoute } from "../route.ts";

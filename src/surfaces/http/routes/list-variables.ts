@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { encodeVariable, variableSchema } from "../../../service/wire/variable.ts";
+import { encodeVariable, variableSchema } from "../../../service/wire/sessions/variable.ts";
 import { sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 

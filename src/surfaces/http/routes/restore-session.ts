@@ -1,4 +1,4 @@
-import { encodeRestore, restoreSchema } from "../../../service/wire/snapshot.ts";
+import { encodeRestore, restoreSchema } from "../../../service/wire/sessions/snapshot.ts";
 import { sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 

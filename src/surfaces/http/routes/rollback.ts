@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checkpointSchema, encodeCheckpoint } from "../../../service/wire/checkpoint.ts";
+import { checkpointSchema, encodeCheckpoint } from "../../../service/wire/sessions/checkpoint.ts";
 import { checkpointName, sessionId } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 

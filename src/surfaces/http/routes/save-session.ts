@@ -1,4 +1,4 @@
-import { encodeSnapshot, snapshotSchema } from "../../../service/wire/snapshot.ts";
+import { encodeSnapshot, snapshotSchema } from "../../../service/wire/sessions/snapshot.ts";
 import { sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 

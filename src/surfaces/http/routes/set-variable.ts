@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { CodecellError } from "../../../lib/errors.ts";
-import { isJson } from "../../../lib/is-json.ts";
+import { isJson } from "../../../lib/json/is-json.ts";
 import { sessionId, variableName } from "../parameters.ts";
 import { checkJsonType } from "../read-json.ts";
 import { defineRoute } from "../route.ts";

@@ -1,4 +1,4 @@
-import { undoSchema } from "../../../service/wire/undo.ts";
+import { undoSchema } from "../../../service/wire/sessions/undo.ts";
 import { sessionParams } from "../parameters.ts";
 import { defineRoute } from "../route.ts";
 

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { V1Container, V1Pod } from "@kubernetes/client-node";
-import type { HostRoot } from "../../../../src/runners/linux/host-root.ts";
+import type { HostRoot } from "../../../../src/runners/linux/mounts/host-root.ts";
 import type { CgroupPlacement } from "../../../../src/runners/process/cgroup/cell-cgroup.ts";
 import type { PodMount } from "./pod-volumes.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Duplex, Readable } from "node:stream";
 import type { V1ConfigMap, V1Container, V1Pod } from "@kubernetes/client-node";
 import { Cleanup } from "../../../../src/lib/cleanup.ts";
-import { findHostRoot } from "../../../../src/runners/linux/host-root.ts";
+import { findHostRoot } from "../../../../src/runners/linux/mounts/host-root.ts";
 import { type CellCgroup, createCellCgroup } from "../../../../src/runners/process/cgroup/cell-cgroup.ts";
 import type { CgroupSupport } from "../../../../src/runners/process/cgroup/cgroup.ts";
 import { begunFd, bubblewrapArguments, hostnameOf } from "./bubblewrap-arguments.ts";

@@ -3,7 +3,7 @@ import type { EngineKind } from "../../src/runners/container/engine/engine-addre
 import type { Probe } from "../../src/runners/runner.ts";
 import { skipOrFail } from "../contract/required.ts";
 
-const { build, ...engines } = inject("containers");
+const { image, ...engines } = inject("containers");
 
 /**
  * The address of an engine that has the default image. Undefined if there is none: the tests are skipped. If
@@ -16,8 +16,7 @@ export function engineFor(needed: "container" | "gvisor" | "podman"): string | u
 
   function probe(name: typeof needed): Probe {
     if (!engine.available) return engine;
-    if (build?.code !== 0)
-      return { available: false, reason: `the image was not built: ${build?.stdout}`, hint: imageHint };
+    if (image.kind === "none") return { available: false, reason: image.reason, hint: imageHint };
     if (name === "gvisor" && !engine.runtimes.includes("runsc")) {
       return { available: false, reason: "Docker has no runtime runsc", hint: "apt install runsc" };
     }

@@ -4,14 +4,15 @@ import { describe, expect, inject, test } from "vitest";
 import { Codecell } from "../../src/sessions/codecell.ts";
 import { mountsBelow, noExactDisk, withExactDisk } from "../support/exact-disk.ts";
 import { newStateDir, removeStateDir, runIn } from "../support/managers.ts";
+import { isThorough } from "../support/thorough.ts";
 import { containerTiers, isMissing } from "../support/tiers.ts";
 
 const limit = 16 * 2 ** 20;
 const policy = { proc: { timeout: "60s", disk: "16MiB", exactDisk: true } } as const;
 const { mountable } = inject("containers");
 
-/** Podman starts the same programs on the same Linux kernel as Docker. */
-for (const tier of containerTiers.filter(({ name }) => name !== "podman")) {
+/** The host makes and mounts the disk, and the engine passes it on: Podman and gVisor get the same request as Docker's own runtime. */
+for (const tier of containerTiers.filter(({ name }) => name === "docker" || (isThorough && name === "gvisor"))) {
   describe.skipIf((await isMissing(tier)) || noExactDisk)(withExactDisk(`proc.exactDisk on ${tier.name}`), () => {
     test("named and nameless files end with ENOSPC at the limit, and the session goes on", async () => {
       const stateDir = await mkdtemp(join(mountable, "state-"));

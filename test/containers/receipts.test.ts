@@ -7,8 +7,7 @@ const kind = { directories: "mapped", hasNetwork: true, takesPython: false, hasT
 /**
  * Docker's receipt is walked whole. The proxy is the same process for every engine, and the supervisor and what it gives programs are the
  * same in every cell. In Podman they also have the Linux kernel of Docker's. On gVisor's, the contract asks for the limits of time and
- * output and for variables, leftovers.test.ts for processes that stay, and presets.test.ts for preloaded modules. So there only the rows
- * remain that the engine or the Linux kernel itself enforces.
+ * output and for variables. So there only the rows remain that the engine or the Linux kernel itself enforces. `ATTACKS=all` walks all.
  */
 function walkedElsewhere(name: TierName): readonly string[] {
   if (name === "docker" || isThorough) return enforcedByHost;

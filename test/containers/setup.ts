@@ -1,8 +1,11 @@
 import { execFile } from "node:child_process";
 import type { TestProject } from "vitest/node";
 import type { EngineKind } from "../../src/runners/container/engine/engine-address.ts";
+import { defaultImage } from "../../src/runners/container/image/default-image.ts";
+import { findImage } from "../../src/runners/container/image/image-list.ts";
 import { engineClient, startEngines, type TestEngine } from "../support/container-engines.ts";
-import { importHostPython } from "../support/host-python-image.ts";
+import { recordBuild, recordedBuild } from "../support/image-record.ts";
+import { importSmallImage } from "../support/small-image.ts";
 import { isThorough } from "../support/thorough.ts";
 
 const launcher = new URL("../../bin/codecell.js", import.meta.url).pathname;
@@ -15,13 +18,19 @@ export interface ImageBuild {
   readonly stderr: string;
 }
 
+/** The image that cells of the tests have, under the name of the default one. */
+export type TestImage =
+  | { readonly kind: "built"; readonly build: ImageBuild }
+  /** a small one in its place: the real one was built and tested on that day, and nothing it depends on has changed */
+  | { readonly kind: "small"; readonly builtOn: string }
+  | { readonly kind: "none"; readonly reason: string };
+
 export interface ContainersContext {
   readonly docker: TestEngine;
   readonly podman: TestEngine;
   /** a directory that the engines can mount from */
   readonly mountable: string;
-  /** undefined: no engine can build */
-  readonly build: ImageBuild | undefined;
+  readonly image: TestImage;
 }
 
 declare module "vitest" {
@@ -35,10 +44,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const engines = await startEngines();
   try {
     const { docker, podman, mountable } = engines;
-    const first = docker.available ? ("docker" as const) : ("podman" as const);
-    const build = docker.available || podman.available ? await buildImage(first, engines[first]) : undefined;
-    if (build?.code === 0 && docker.available && podman.available) await shareImage(docker.host, podman.host);
-    project.provide("containers", { docker, podman, mountable, build });
+    project.provide("containers", { docker, podman, mountable, image: await putImage(docker, podman) });
   } catch (error) {
     await engines[Symbol.asyncDispose]();
     throw error;
@@ -46,11 +52,26 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   return async () => await engines[Symbol.asyncDispose]();
 }
 
-const podmanPrograms = ["bash", "sh", "sleep", "cat", "ls", "echo", "true", "id", "env"].map((name) => `/bin/${name}`);
+/** Puts the default image, or a small one in its place, into every engine. */
+async function putImage(docker: TestEngine, podman: TestEngine): Promise<TestImage> {
+  const recorded = recordedBuild();
+  if (recorded !== undefined) {
+    if (docker.available) await importSmallImage(await engineClient("docker", docker.host));
+    if (podman.available) await importSmallImage(await engineClient("podman", podman.host));
+    return { kind: "small", builtOn: recorded.builtOn };
+  }
+  const kind = docker.available ? "docker" : "podman";
+  const engine = docker.available ? docker : podman;
+  if (!engine.available) return { kind: "none", reason: engine.reason };
+  const build = await buildImage(kind, engine.host);
+  if (build.code !== 0) return { kind: "none", reason: `the image was not built: ${build.stdout}` };
+  recordBuild();
+  if (docker.available && podman.available) await shareImage(docker.host, podman.host);
+  return { kind: "built", build };
+}
 
 /** Builds with the command itself, which also tests a build from nothing. */
-function buildImage(kind: EngineKind, engine: TestEngine): Promise<ImageBuild> {
-  const host = engine.available ? engine.host : "";
+function buildImage(kind: EngineKind, host: string): Promise<ImageBuild> {
   const argv = [launcher, "image", "build", "--bootstrap", "debian", "--engine", kind, "--json"];
   const env = { ...process.env, [kind === "docker" ? "DOCKER_HOST" : "CONTAINER_HOST"]: host };
   return new Promise((resolve) => {
@@ -61,22 +82,12 @@ function buildImage(kind: EngineKind, engine: TestEngine): Promise<ImageBuild> {
   });
 }
 
-/**
- * Gives Podman an image under the name of the default one. What is in it is not the question there, and to copy the whole image takes
- * half a minute of CPU time. So it is this machine's Python with a few programs, unless every question is asked everywhere.
- */
+/** To copy the whole image takes half a minute of CPU time, and what is in it is not the question on Podman, unless every one is asked. */
 async function shareImage(dockerHost: string, podmanHost: string): Promise<void> {
-  const docker = await engineClient("docker", dockerHost);
   const podman = await engineClient("podman", podmanHost);
-  const { defaultImage } = await import("../../src/runners/container/image/default-image.ts");
-  const { imageLabels } = await import("../../src/runners/container/image/image-list.ts");
-  const there = await podman.json({ path: `/images/${defaultImage()}/json` }).catch(() => undefined);
-  if (there !== undefined) return;
-  if (!isThorough) {
-    const labels = imageLabels(defaultImage().split(":")[1] ?? "", "this machine");
-    const changes = Object.entries(labels).map(([name, value]) => `LABEL ${name}=${JSON.stringify(value)}`);
-    return await importHostPython(podman, defaultImage(), { programs: podmanPrograms, changes });
-  }
+  if (await findImage(podman, defaultImage())) return;
+  if (!isThorough) return await importSmallImage(podman);
+  const docker = await engineClient("docker", dockerHost);
   // the same as `docker save | podman load`
   const saved = await docker.stream({ path: `/images/${defaultImage()}/get`, timeoutMs: buildMs });
   await podman.bytes({

@@ -7,7 +7,7 @@ import type { Session } from "../../src/sessions/session.ts";
 import { newStateDir, removeStateDir, runIn } from "../support/managers.ts";
 import { hasSrtPackage, testedSrtRunner } from "../support/srt.ts";
 import { isThorough } from "../support/thorough.ts";
-import { isMissing, type Tier, testsContainersOnly, tiersOnePerKernel } from "../support/tiers.ts";
+import { isMissing, type Tier, testsContainersOnly, tiersByRequest } from "../support/tiers.ts";
 
 const mebibyte = 2 ** 20;
 const policy = { proc: { timeout: "20s", memory: "512MiB", disk: "4MiB" } } as const;
@@ -15,7 +15,7 @@ const write = (name: string, mebibytes: number) =>
   `for n in range(${mebibytes}): open(f"${name}{n}", "wb").write(bytes(1 << 20))`;
 
 const runners: readonly { readonly name: string; readonly make: Tier["make"]; readonly skip: boolean }[] = [
-  ...(await Promise.all(tiersOnePerKernel.map(async (tier) => ({ ...tier, skip: await isMissing(tier) })))),
+  ...(await Promise.all(tiersByRequest.map(async (tier) => ({ ...tier, skip: await isMissing(tier) })))),
   ...(testsContainersOnly ? [] : [{ name: "srt", make: () => testedSrtRunner(), skip: !(await hasSrt()) }]),
 ];
 
@@ -28,8 +28,6 @@ async function hasSrt(): Promise<boolean> {
 const measured = runners.filter(({ name }) => name !== "wasm" && (isThorough || name !== "process direct"));
 for (const { name, make, skip } of measured) {
   describe.skipIf(skip)(`a workspace over proc.disk on ${name}`, () => {
-    // The host lists, measures and refuses with the same code as for Docker. gVisor's own part is how it writes.
-    const isRepeated = name === "gvisor" && !isThorough;
     let stateDir: string;
     let codecell: Codecell;
     let session: Session;
@@ -58,7 +56,7 @@ for (const { name, make, skip } of measured) {
       }
     }
 
-    test.skipIf(isRepeated)("starts: its files can be listed, read and deleted, and it can be reset", async () => {
+    test("starts: its files can be listed, read and deleted, and it can be reset", async () => {
       await overLimit();
       const first = await runIn(session, "1 + 1");
       expect(first).toMatchObject({ status: "ok", value: "2", state: "kept" });
@@ -70,7 +68,7 @@ for (const { name, make, skip } of measured) {
       expect(await runIn(session, "open('small', 'w').write('fits')")).toMatchObject({ status: "ok", notes: [] });
     });
 
-    test.skipIf(isRepeated)("can be cleared by code", async () => {
+    test("can be cleared by code", async () => {
       await overLimit();
       expect(await runIn(session, "import os\nfor n in range(6): os.remove(f'old{n}')")).toMatchObject({
         status: "ok",
@@ -86,7 +84,7 @@ for (const { name, make, skip } of measured) {
       expect(await runIn(session, "1 + 1")).toMatchObject({ status: "ok", value: "2" });
     });
 
-    test.skipIf(isRepeated)("a run that fills it says so, and never that all is well", async () => {
+    test("a run that fills it says so, and never that all is well", async () => {
       const filled = await runIn(session, `x = 1\n${write("new", 6)}`);
       expect(filled.notes.join("\n")).toMatch(/proc\.disk \(4MiB\)/);
       const next = await runIn(session, "x");
@@ -109,7 +107,7 @@ for (const { name, make, skip } of measured) {
       expect(written.notes.join("\n")).not.toContain("proc.disk");
     });
 
-    test.skipIf(isRepeated)("takes no upload beyond the limit, but one that replaces a file of its size", async () => {
+    test("takes no upload beyond the limit, but one that replaces a file of its size", async () => {
       await session.upload("a", Buffer.alloc(3 * mebibyte, 1));
       await expect(session.upload("b", Buffer.alloc(2 * mebibyte, 1))).rejects.toMatchObject({
         code: "too_large",

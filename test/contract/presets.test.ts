@@ -5,11 +5,11 @@ import { presetNames, presets } from "../../src/policy/file/presets.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
 import { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import { hasSrtPackage, testedSrtRunner } from "../support/srt.ts";
-import { isMissing, type Tier, testsContainersOnly, tiersOnePerKernel } from "../support/tiers.ts";
+import { isMissing, type Tier, testsContainersOnly, tiersByRequest } from "../support/tiers.ts";
 
 /** The tiers of this project; sandbox-runtime is not one of the tiers that parity compares. */
 const runners: readonly { readonly name: string; readonly make: Tier["make"]; readonly skip: boolean }[] = [
-  ...(await Promise.all(tiersOnePerKernel.map(async (tier) => ({ ...tier, skip: await isMissing(tier) })))),
+  ...(await Promise.all(tiersByRequest.map(async (tier) => ({ ...tier, skip: await isMissing(tier) })))),
   ...(testsContainersOnly ? [] : [{ name: "srt", make: testedSrtRunner, skip: !(await hasSrt()) }]),
 ];
 

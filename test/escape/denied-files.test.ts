@@ -26,7 +26,6 @@ import {
   openCells,
   repeatsDocker,
   run,
-  tiersByRequest,
 } from "../support/process-cells.ts";
 
 const secret = "s3cret-of-the-host";
@@ -273,4 +272,4 @@ const replaceSource = (layout: Layout): void => {
 };
 
 // the host refuses or follows what it finds there before a cell starts
-describeAttacks(bothLayouts, "a mount's source in the $name", replaceSource, tiersByRequest);
+describeAttacks(bothLayouts, "a mount's source in the $name", replaceSource);

@@ -13,7 +13,7 @@ import type { RunResult } from "../../src/sessions/runs/run.ts";
 import { hostProcesses, look, run, skipsProcess } from "../support/process-cells.ts";
 import { openSecretOrigin, type SecretOrigin } from "../support/secret-origin.ts";
 import { makeAuthority, type TestAuthority } from "../support/test-authority.ts";
-import { isMissing, tiersOnePerKernel } from "../support/tiers.ts";
+import { isMissing, tiersByRequest } from "../support/tiers.ts";
 
 const value = "v4lue-that-no-cell-may-see-0123456789";
 const variable = "CODECELL_SECRETS_TEST";
@@ -21,7 +21,7 @@ const variable = "CODECELL_SECRETS_TEST";
 const shifted = Buffer.from(value.replace(/./g, (character) => String.fromCharCode(character.charCodeAt(0) + 1)));
 
 const withSockets = await Promise.all(
-  tiersOnePerKernel
+  tiersByRequest
     .filter(({ name }) => name !== "wasm")
     .map(async (tier) => ({ ...tier, isAbsent: await isMissing(tier) })),
 );

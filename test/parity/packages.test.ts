@@ -11,7 +11,7 @@ import { skipOrFail } from "../contract/required.ts";
 import { PackageIndex } from "../support/package-index.ts";
 import { probeSrt, testedSrtRunner } from "../support/srt.ts";
 import { isThorough } from "../support/thorough.ts";
-import { isMissing, testsContainersOnly, tiersOnePerKernel } from "../support/tiers.ts";
+import { isMissing, testsContainersOnly, tiersByRequest } from "../support/tiers.ts";
 
 async function hasNoSrt(): Promise<boolean> {
   if (testsContainersOnly) return true;
@@ -21,7 +21,7 @@ async function hasNoSrt(): Promise<boolean> {
 
 const tested: readonly { name: string; make: () => SandboxRunner; isAbsent: boolean }[] = [
   ...(await Promise.all(
-    tiersOnePerKernel.map(async ({ name, make }) => ({ name, make, isAbsent: await isMissing({ name, make }) })),
+    tiersByRequest.map(async ({ name, make }) => ({ name, make, isAbsent: await isMissing({ name, make }) })),
   )),
   { name: "srt", make: () => testedSrtRunner(), isAbsent: await hasNoSrt() },
 ];

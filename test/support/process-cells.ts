@@ -57,21 +57,24 @@ const hasDocker = containerLayouts.some(({ name, isMissing }) => name === "docke
  * here only where there is no Docker. What Podman itself has to enforce is attacked by the walk of its receipt
  * (test/containers/receipts.test.ts), and what it tells its runtime is compared with Docker (test/containers/podman.test.ts).
  */
-const oneTierPerKernel = containerLayouts.filter(({ name }) => isThorough || name !== "podman" || !hasDocker);
+export const oneTierPerKernel = containerLayouts.filter(({ name }) => isThorough || name !== "podman" || !hasDocker);
 /** Those whose cells run on the host's Linux kernel. */
 export const sharedKernelTiers = oneTierPerKernel.filter(({ hasOwnKernel }) => !hasOwnKernel);
 
-/** For what the host does before a cell starts: gVisor gets the same request as Docker's own runtime. */
-export const tiersByRequest = isThorough || !hasDocker ? oneTierPerKernel : sharedKernelTiers;
+/** gVisor gets the same request as Docker's own runtime. */
+const tiersByRequest = isThorough || !hasDocker ? oneTierPerKernel : sharedKernelTiers;
 /** Whether a question to the host, in a group of questions to a cell, was asked of Docker already. */
 export const repeatsDocker = ({ hasOwnKernel }: Layout): boolean => hasOwnKernel === true && hasDocker && !isThorough;
 
-/** The same attacks on every layout of the process runner and on a container tier of each Linux kernel that this machine has. */
+/**
+ * The same attacks on every layout of the process runner and on a container tier. In each run, gVisor answers its contract, the walk of its
+ * receipt, the attacks of the catalogue and the bombs that its own kernel has to contain. With `ATTACKS=all` it answers everything.
+ */
 export function describeAttacks(
   layouts: readonly Layout[],
   title: string,
   attacks: (layout: Layout) => void,
-  containers: readonly Layout[] = oneTierPerKernel,
+  containers: readonly Layout[] = tiersByRequest,
 ): void {
   for (const layout of layouts)
     describe.skipIf(skipsProcess)(title.replace("$name", layout.name), () => attacks(layout));

@@ -64,6 +64,14 @@ export const tiersOnePerKernel = tiers.filter(
   ({ name }) => isThorough || name !== "podman" || started?.docker.available === false,
 );
 
+/**
+ * For what the host prepares and an engine is asked for: gVisor gets the same request as Docker's own runtime, from the same code. What its
+ * kernel has to enforce itself is asked by its contract, by the walk of its receipt and by the attacks of the catalogue.
+ */
+export const tiersByRequest = tiersOnePerKernel.filter(
+  ({ name }) => isThorough || name !== "gvisor" || started?.docker.available === false,
+);
+
 /** Whether the tier is missing. Fails if `REQUIRE_RUNNERS` names it, as a runner or an engine. */
 export async function isMissing({ name, make }: Tier): Promise<boolean> {
   // container tiers have their own project; in others they run only if an image is named

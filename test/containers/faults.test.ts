@@ -100,7 +100,9 @@ describe.skipIf(skips)("container engine faults", () => {
       await works(codecell);
     });
 
-    test.skipIf(lacks)("times out while its container is paused, and leaves nothing behind", async () => {
+    // The engine's runtime stops the processes of either kind, and the host waits with the same code.
+    const isRepeated = name === "gvisor" && !isThorough;
+    test.skipIf(lacks || isRepeated)("times out while its container is paused, and leaves nothing behind", async () => {
       const codecell = await open({}, make);
       await using session = await codecell.openSession();
       const { Id } = await only();

@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { type Attack, type AttackResult, type AttackTier, attackKinds } from "../../src/attacks/attack.ts";
+import {
+  type Attack,
+  type AttackKind,
+  type AttackResult,
+  type AttackTier,
+  attackKinds,
+} from "../../src/attacks/attack.ts";
 import { attacks } from "../../src/attacks/catalogue/index.ts";
 import { AttackHost } from "../../src/attacks/host/attack-host.ts";
 import { attackTier } from "../../src/attacks/run/run-suite.ts";
@@ -45,11 +51,14 @@ beforeAll(async () => {
 afterAll(() => host?.[Symbol.asyncDispose]());
 
 /**
- * Tiers that are attacked with everything. Attacks on limits, other sessions and the protocol wait for limits and start cells of their
- * own, which takes a minute per tier, and the code that contains them is mostly the same on every tier. The others get every attack on
- * their walls and the usual limits. `ATTACKS=all` and `codecell doctor --attack` make no such difference.
+ * Kinds of attacks that a tier gets beyond those on its walls and the usual limits. Attacks on other limits, other sessions and the protocol
+ * wait for limits and start cells of their own, which takes a minute per tier. The supervisor contains most of them, which is the
+ * same on every tier, and its protocol is attacked on one. `ATTACKS=all` and `codecell doctor --attack` make no such difference.
  */
-const attackedFully = isThorough ? attacked.map(({ name }) => name) : ["process template", "docker"];
+const furtherKinds: Readonly<Record<string, readonly AttackKind[]>> = {
+  "process template": attackKinds,
+  docker: ["cross-session", "persistence"],
+};
 const usualLimits = new Set(
   ["memory-heap", "processes", "descriptors", "disk-large-file", "disk-sparse-file", "output-flood", "time-loop"].map(
     (name) => `exhaustion/${name}`,
@@ -57,8 +66,9 @@ const usualLimits = new Set(
 );
 
 function attacksOn(name: string): readonly Attack[] {
-  if (attackedFully.includes(name)) return attacks;
-  return attacks.filter(({ id, kind }) => kind === "escape" || kind === "exfiltration" || usualLimits.has(id));
+  if (isThorough) return attacks;
+  const kinds: readonly AttackKind[] = ["escape", "exfiltration", ...(furtherKinds[name] ?? [])];
+  return attacks.filter(({ id, kind }) => kinds.includes(kind) || usualLimits.has(id));
 }
 
 describe.each(attacked.filter(({ isMissing: isAbsent }) => !isAbsent))(
@@ -77,6 +87,11 @@ describe.each(attacked.filter(({ isMissing: isAbsent }) => !isAbsent))(
       // one text, so that a failure shows all of it where reports shorten lists
       expect(wrong.map(({ attack, verdict, detail }) => `${attack.id} ${verdict}: ${detail}`).join("\n")).toBe("");
       expect(ofKind).toHaveLength(chosen.filter((attack) => attack.kind === kind).length);
+    });
+
+    const left = attacks.length - chosen.length;
+    test.runIf(left === 0)(left === 0 ? "tries every attack" : `tries ${left} more attacks with ATTACKS=all`, () => {
+      expect(results).toHaveLength(attacks.length);
     });
   },
 );

@@ -35,7 +35,9 @@ const names = [
  * of the real image. It has no data packages.
  */
 export async function importSmallImage(client: EngineClient): Promise<void> {
-  const programs = names.map((name) => `/bin/${name}`).filter((path) => existsSync(path));
+  const programs = ["/usr/bin", "/bin"]
+    .flatMap((place) => names.map((name) => `${place}/${name}`))
+    .filter((path) => existsSync(path));
   const overlay = await mkdtemp(join(tmpdir(), "codecell-small-image-"));
   try {
     for (const directory of ["etc", "tmp", "workspace", "deps"]) await mkdir(join(overlay, directory));

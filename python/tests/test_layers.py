@@ -10,10 +10,11 @@ MAY_IMPORT = {
     "": (),  # bundle.py and importer.py run before the package exists
     "shared": (),
     "files": ("shared",),  # reads and writes the workspace for the host
-    "supervisor": ("shared", "files"),  # owns the channel and never runs user code
+    "measure": ("shared",),  # counts what processes use
+    "supervisor": ("shared", "files", "measure"),  # owns the channel and never runs user code
     "prompt": ("shared",),  # looks at the variables, for people at a prompt
     "worker": ("shared", "prompt"),  # runs user code
-    "entry": ("shared", "supervisor", "worker"),
+    "entry": ("shared", "measure", "supervisor", "worker"),
 }
 MOST_FILES = 25
 

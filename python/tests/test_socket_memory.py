@@ -3,7 +3,7 @@ import sys
 import unittest
 
 if sys.platform == "linux":
-    from codecell_kernel.supervisor.socket_memory import open_socket_memory
+    from codecell_kernel.measure.socket_memory import open_socket_memory
 
 
 def fill(one):

@@ -5,7 +5,13 @@ import { defaultLanguage, type Language } from "../policy/languages.ts";
 import { AnswerPieces } from "./answer-pieces.ts";
 import { CellFiles } from "./cell-files.ts";
 import { decodeCompletions, decodeInspection, decodeRestoreFailures, decodeVariables } from "./cell-json.ts";
-import { type Branch, type ConnectionOptions, KernelConnection, type KernelInfo } from "./connection.ts";
+import {
+  type Branch,
+  type ConnectionOptions,
+  KernelConnection,
+  type KernelInfo,
+  type KernelUsage,
+} from "./connection.ts";
 import { Credit } from "./credit.ts";
 import { GuestCalls, type OnGuestCall } from "./guest-calls.ts";
 import type {
@@ -170,6 +176,11 @@ export class KernelClient implements Branch {
 
   get info(): KernelInfo {
     return this.#connection.info;
+  }
+
+  /** What all processes of the cell use; undefined: this kernel does not count. */
+  usage(): Promise<KernelUsage | undefined> {
+    return this.#connection.usage();
   }
 
   /** Whether the cell still answers. */

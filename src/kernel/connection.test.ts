@@ -42,3 +42,32 @@ test("an interpreter that the cell gives up is lost alone, and its pending reque
   toHost.write(encodeFrameHead({ t: "failed", reason: "all of it" }));
   await expect.poll(() => parent.isAlive).toBe(false);
 });
+
+test("questions for the usage of a cell share one answer, and end with the cell", async () => {
+  const [toHost, toCell] = [new PassThrough(), new PassThrough()];
+  const channel = Duplex.from({ readable: toHost, writable: toCell });
+  const hello = { t: "hello", protocol: 1, python: "3.11.2", languages: ["python"], features: ["usage"] };
+  toHost.write(encodeFrameHead(hello));
+  toHost.write(encodeFrameHead({ t: "usage", cpuMs: 1, memoryBytes: 1, peakMemoryBytes: 1 })); // nobody asked
+  toHost.write(encodeFrameHead({ t: "ready" }));
+  const kernel = await KernelClient.connect(channel, config);
+  const usage = { cpuMs: 70, memoryBytes: 1000, peakMemoryBytes: 2000 };
+  const asked = Promise.all([kernel.usage(), kernel.usage()]);
+  toHost.write(encodeFrameHead({ t: "usage", ...usage }));
+  expect(await asked).toEqual([usage, usage]);
+  const late = kernel.usage();
+  toHost.write(encodeFrameHead({ t: "failed", reason: "all of it" }));
+  await expect(late).rejects.toMatchObject({ code: "cell_lost" });
+  await expect(kernel.usage()).rejects.toMatchObject({ code: "cell_lost" });
+});
+
+test("a kernel that does not count is not asked for its usage", async () => {
+  const [toHost, toCell] = [new PassThrough(), new PassThrough()];
+  const channel = Duplex.from({ readable: toHost, writable: toCell });
+  toHost.write(encodeFrameHead({ t: "hello", protocol: 1, python: "3.11.2", languages: ["python"], features: [] }));
+  toHost.write(encodeFrameHead({ t: "ready" }));
+  const kernel = await KernelClient.connect(channel, config);
+  const sent = toCell.readableLength;
+  expect(await kernel.usage()).toBeUndefined();
+  expect(toCell.readableLength).toBe(sent);
+});

@@ -13,6 +13,13 @@ export interface KernelInfo {
   readonly features: readonly string[];
 }
 
+/** What the processes of a cell use, as its supervisor counts it. */
+export interface KernelUsage {
+  readonly cpuMs: number;
+  readonly memoryBytes: number;
+  readonly peakMemoryBytes: number;
+}
+
 /** One interpreter in the cell. It receives the messages that are addressed to it. */
 export interface Branch {
   onMessage(message: CellMessage, body: Uint8Array): void;
@@ -46,6 +53,7 @@ export class KernelConnection {
   #ready: { resolve: () => void; reject: (error: Error) => void } | undefined;
   #info: KernelInfo = { python: "", languages: [], features: [] };
   #latestBranch = 0;
+  #usage: PendingUsage | undefined;
   readonly #streams: NetStreams | undefined;
   readonly #take = (frame: Frame) => this.#onFrame(frame);
 
@@ -107,6 +115,17 @@ export class KernelConnection {
     this.#branches.delete(number);
   }
 
+  /** Undefined: this kernel does not count. Calls while one is unanswered share its answer. */
+  async usage(): Promise<KernelUsage | undefined> {
+    if (this.#failure) throw this.#failure;
+    if (!this.#info.features.includes("usage")) return undefined;
+    if (this.#usage === undefined) {
+      this.#usage = pendingUsage();
+      this.send(0, { t: "usage", id: 0 });
+    }
+    return await this.#usage.answer;
+  }
+
   send(branch: number, message: HostMessage, body: readonly Uint8Array[] = [], flushed?: () => void): void {
     const size = body.reduce((sum, { byteLength }) => sum + byteLength, 0);
     const header = branch === 0 ? message : { ...message, branch };
@@ -141,6 +160,7 @@ export class KernelConnection {
     this.#failure = error;
     this.#ready?.reject(error);
     this.#streams?.close();
+    this.#usage?.reject(error);
     for (const branch of this.#branches.values()) branch.onFailure(error);
   }
 
@@ -176,6 +196,10 @@ export class KernelConnection {
       // After the start, user code can forge this message, so it only means that the cell is lost.
       const code = this.#ready ? "cell_start_failed" : "cell_lost";
       this.fail(new CodecellError(code, `the cell could not be set up: ${message.reason}`));
+    } else if (message.t === "usage") {
+      const { cpuMs, memoryBytes, peakMemoryBytes } = message;
+      this.#usage?.resolve({ cpuMs, memoryBytes, peakMemoryBytes });
+      this.#usage = undefined;
     } else if (isNetMessage(message)) {
       if (!this.#streams) throw new CodecellError("cell_lost", "the cell sent network messages, but has no network");
       this.#streams.receive(message, body);
@@ -183,6 +207,22 @@ export class KernelConnection {
       this.#branches.get(branchOf(header))?.onMessage(message, body);
     }
   }
+}
+
+interface PendingUsage {
+  readonly answer: Promise<KernelUsage>;
+  readonly resolve: (usage: KernelUsage) => void;
+  readonly reject: (error: CodecellError) => void;
+}
+
+function pendingUsage(): PendingUsage {
+  let resolve: PendingUsage["resolve"] = () => {};
+  let reject: PendingUsage["reject"] = () => {};
+  const answer = new Promise<KernelUsage>((...settle) => {
+    [resolve, reject] = settle;
+  });
+  answer.catch(() => {}); // a caller may have stopped waiting
+  return { answer, resolve, reject };
 }
 
 function cellEnded(): CodecellError {

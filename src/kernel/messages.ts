@@ -135,6 +135,8 @@ export type HostMessage =
     }
   /** followed by `data` frames; the reply's data is a JSON list of the variables that were not restored */
   | { t: "restore"; id: number; size: number; timeoutMs: number }
+  /** what the cell's processes use; the answer is a `usage` message of the cell */
+  | { t: "usage"; id: number }
   /** part of a file in the workspace, if the kernel serves files; the reply describes the whole file */
   | { t: "file.read"; id: number; path: string; start: number; end: number; timeoutMs: number }
   /** followed by `data` frames, which are appended to the upload; a new number starts a new upload */
@@ -231,6 +233,8 @@ export const cellMessage = z.discriminatedUnion("t", [
   /** body: one representation of a displayed value, possibly in pieces */
   z.object({ t: z.literal("display"), id, display: count, mime: text.max(200), more: z.boolean() }),
   done,
+  /** what the cell's processes use, by the supervisor's count */
+  z.object({ t: z.literal("usage"), cpuMs: count, memoryBytes: count, peakMemoryBytes: count }),
   /** end of a request that is not a run */
   z.object({
     t: z.literal("reply"),

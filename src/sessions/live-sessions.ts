@@ -198,6 +198,7 @@ export class LiveSessions implements AsyncDisposable {
         if (options.workspace) await releaseDisk(options.workspace);
       },
       network,
+      () => kernel.usage(),
     );
     const onFork = (fork: LiveSession) => {
       this.#sessions.add(fork);

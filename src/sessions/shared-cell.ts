@@ -15,6 +15,9 @@ const reasonMs = 1_000;
 /** How long the audit waits for the usage of a run: later events wait with it. */
 const spentMs = 1_000;
 
+/** Undefined: the cell does not count either. */
+type UsageInside = () => Promise<Pick<CellUsage, "memoryBytes" | "peakMemoryBytes" | "cpuMs"> | undefined>;
+
 /** A cell with one session or several forks of it. It ends with the last of them. */
 export class SharedCell {
   /** size and time of files that the host uploaded into the workspace */
@@ -28,6 +31,7 @@ export class SharedCell {
   readonly #cell: Cell;
   readonly #givesWay: GiveWay;
   readonly #onEnd: () => Promise<void>;
+  readonly #inside: UsageInside;
   #users = 1;
   #oomKills = 0;
   #starts = 0;
@@ -37,15 +41,17 @@ export class SharedCell {
   #isSilent = false;
   #ending: Promise<void> | undefined;
 
-  /** `onEnd` runs when the cell is gone. */
+  /** `onEnd` runs when the cell is gone. `inside` counts in the cell, for a runner that cannot count from outside. */
   constructor(
     cell: Cell,
     receipt: EnforcementReceipt,
     policy: Policy,
     onEnd: () => Promise<void> = async () => {},
     network?: CellNetwork,
+    inside: UsageInside = async () => undefined,
   ) {
     this.network = network;
+    this.#inside = inside;
     this.rules = new CellPolicy(policy, network?.receipt(receipt) ?? receipt, network);
     this.#cell = cell;
     this.#givesWay = new GiveWay((givesWay) => cell.giveWay?.(givesWay));
@@ -60,8 +66,9 @@ export class SharedCell {
     return this.#users;
   }
 
-  usage(): Promise<CellUsage> {
-    return this.#cell.usage();
+  async usage(): Promise<CellUsage> {
+    const usage = await this.#cell.usage();
+    return isMeasured(usage) ? usage : { ...usage, ...(await this.#inside()) };
   }
 
   /** What the runner knows about an exit that the cell did not cause itself. */
@@ -77,8 +84,9 @@ export class SharedCell {
   /** What the cell has used after a run, and its processor time at the previous call. */
   async spent(): Promise<{ usage: CellUsage | undefined; cpuBeforeMs: number }> {
     const starts = this.#starts;
-    const usage = await this.#usageSoon();
-    if (usage) this.samples.add(usage);
+    // Not from inside the cell: its supervisor would keep the next run waiting.
+    const usage = await this.#soon(() => this.#cell.usage());
+    if (usage && isMeasured(usage)) this.samples.add(usage);
     // No run has started meanwhile, so these kills belong to earlier ones.
     if (usage && starts === this.#starts && this.#users === 1) this.#oomKills = usage.oomKills;
     const cpuBeforeMs = this.#cpuMs;
@@ -88,14 +96,14 @@ export class SharedCell {
 
   /** Adds a sample of what it uses now; undefined: the runner did not answer in time. */
   async measure(): Promise<UsageSample | undefined> {
-    const usage = await this.#usageSoon();
+    const usage = await this.#soon(() => this.usage());
     return usage && this.samples.add(usage);
   }
 
   /** Undefined at once while an earlier question is unanswered: calls are queued, and each would wait as long again. */
-  async #usageSoon(): Promise<CellUsage | undefined> {
+  async #soon(ask: () => Promise<CellUsage>): Promise<CellUsage | undefined> {
     if (this.#isSilent) return undefined;
-    const asked = this.#cell.usage().catch(() => undefined);
+    const asked = ask().catch(() => undefined);
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
         this.#isSilent = true;
@@ -165,4 +173,9 @@ export class SharedCell {
     this.#oomKills = usage?.oomKills ?? this.#oomKills;
     return struck;
   }
+}
+
+/** Whether the runner can count what the cell's processes use. */
+function isMeasured({ memoryBytes, cpuMs }: CellUsage): boolean {
+  return memoryBytes !== undefined || cpuMs !== undefined;
 }

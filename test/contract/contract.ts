@@ -89,6 +89,10 @@ export async function runnerContract(
         expect(busy.usage.cpuMs).toBeGreaterThan(idle.usage.cpuMs ?? Number.NaN);
         expect(busy.usage.peakMemoryBytes).toBeGreaterThan(50 * 2 ** 20);
         expect(busy.usage).toMatchObject({ wallMs: busy.durationMs, sentBytes: 0, receivedBytes: 0 });
+        const { cpuMs, memoryBytes, peakMemoryBytes } = await session.usage();
+        expect(cpuMs).toBeGreaterThan(30);
+        expect(memoryBytes).toBeGreaterThan(2 ** 20);
+        expect(peakMemoryBytes).toBeGreaterThanOrEqual(memoryBytes ?? Number.NaN);
       });
 
       test("sees the variables of earlier runs", async () => {

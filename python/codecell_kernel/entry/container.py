@@ -26,7 +26,7 @@ def main():
     is_connected = connect_host(cell["socket"])
     # imported after connecting, so that the host's first message arrives meanwhile
     from ..shared.system import set_dumpable
-    from ..supervisor.socket_memory import open_socket_memory
+    from ..measure.socket_memory import open_socket_memory
     from ..supervisor.supervisor import Supervisor
     from ..worker.worker import main as run_worker
     from .limits import set_limits

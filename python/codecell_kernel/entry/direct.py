@@ -5,7 +5,7 @@ import sys
 
 from ..shared.lean_json import loads
 from ..shared.system import add_filter, set_dumpable
-from ..supervisor.socket_memory import open_socket_memory
+from ..measure.socket_memory import open_socket_memory
 from ..supervisor.supervisor import Supervisor
 from ..worker.worker import main as run_worker
 from .limits import set_limits

@@ -42,7 +42,7 @@ def main():
 
             listener = pod_link.listen(link["port"])
         set_up(cell)
-        from ..supervisor.socket_memory import open_socket_memory
+        from ..measure.socket_memory import open_socket_memory
 
         sockets = open_socket_memory() if cell["guard"] else None
         add_cell_filter(cell["filter"])

@@ -10,7 +10,7 @@ import sys
 from ..shared.lean_json import loads
 from ..shared.system import PR_SET_NO_NEW_PRIVS, add_filter, prctl, set_dumpable
 from ..supervisor import supervisor
-from ..supervisor.socket_memory import open_socket_memory
+from ..measure.socket_memory import open_socket_memory
 from ..supervisor.watched_limits import WatchedLimits
 from ..worker.worker import main as run_worker
 from .landlock import directories_in, open_below

@@ -15,7 +15,7 @@ from ..shared.frames import PREFIX, head
 from ..shared.lean_json import loads
 from ..shared.system import close_all_but, set_dumpable
 from ..supervisor.handover import listen_for_host
-from ..supervisor.socket_memory import open_socket_memory
+from ..measure.socket_memory import open_socket_memory
 from ..supervisor.supervisor import Supervisor
 from ..worker.interpreter import import_modules
 from ..worker.worker import main as run_worker

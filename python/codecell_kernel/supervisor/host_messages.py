@@ -85,6 +85,7 @@ MESSAGES = {
     "file.drop": (UPLOAD, {}),
     "file.remove": (FILE, {}),
     "file.list": ({"prefix": text, "after": text, "limit": number, "timeoutMs": milliseconds}, {}),
+    "usage": ({}, {}),
     "net.data": ({}, {}),
     "net.end": ({}, {}),
     "net.close": ({}, {}),

@@ -28,6 +28,7 @@ IN_ORDER = sys.platform == "linux"  # poll(2) looks at descriptors one after the
 
 class Supervisor:
     files = None  # answers the host's requests about files, once it sends one
+    usage = None  # what its processes use, once the host asks
 
     def __init__(self, channel, run_worker, notify_filter, answers=None, listener=None, sockets=None):
         """`run_worker` is what a forked worker calls; it never returns. The caller passes it, because this module may not import it.
@@ -76,7 +77,8 @@ class Supervisor:
         self.changes = changes_below(WORKSPACE)
         version = "%d.%d.%d" % sys.version_info[:3]
         languages = ["python", "bash"] if posix.access("/bin/bash", posix.X_OK) else ["python"]
-        hello = {"t": "hello", "protocol": PROTOCOL, "python": version, "languages": languages, "features": FEATURES}
+        features = FEATURES + (["usage"] if posix.access("/proc/self/stat", posix.R_OK) else [])
+        hello = {"t": "hello", "protocol": PROTOCOL, "python": version, "languages": languages, "features": features}
         self.outlet.write(head(hello))
         while True:
             try:
@@ -322,6 +324,9 @@ class Supervisor:
             if self.egress is not None:
                 self.egress.on_message(kind, header, body, self.poll)
             return
+        if kind == "usage":
+            self.tell_usage()
+            return
         branch = self.branches.get(header.get("branch", 0))
         if kind == "data":
             if self.is_for_file(header):
@@ -343,6 +348,14 @@ class Supervisor:
             self.serve_file(header)
         else:
             self.contain(branch, branch.on_request, Request(header, bytes(frame)))
+
+    def tell_usage(self):
+        """Imported only if the host asks: every import slows down a cold start."""
+        if self.usage is None:
+            from ..measure.usage import Usage
+
+            self.usage = Usage(self.sweeper, self.watched)
+        self.outlet.write(head(self.usage.measure()))
 
     def serve_file(self, header):
         """Imported only if the host asks for files: every import slows down a cold start."""

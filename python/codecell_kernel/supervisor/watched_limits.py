@@ -3,7 +3,8 @@ from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
 from time import monotonic
 
-from .processes import anonymous_bytes, pids, resident_bytes
+from ..measure.memory import anonymous_bytes, resident_bytes
+from ..measure.proc import pids
 
 RUNNING_SECONDS = 0.02
 IDLE_SECONDS = 0.1
@@ -24,6 +25,7 @@ class WatchedLimits:
         self.total_bytes = config.get("watchTotalBytes")  # of everything in the cell, if it has its own OS kernel
         self.processes = config.get("watchProcesses")
         self.due = 0.0
+        self.most_bytes = 0  # resident memory at the fullest look
 
     def look_soon(self, now):
         """A run starts. At its start there is nothing of it to see: the first look is as far away as any two looks during it."""
@@ -58,7 +60,11 @@ class WatchedLimits:
             return True  # a memfd belongs to no process: without this the container is killed, and the session with it
         buffers = 0 if self.sockets is None else self.sockets.all_bytes(self.memory_bytes // 8)
         left = self.memory_bytes - buffers
-        return left < 0 or resident_bytes(self.sweeper.kept(workers=False), left) > left
+        if left < 0:
+            return True
+        resident = resident_bytes(self.sweeper.kept(workers=False), left)
+        self.most_bytes = max(self.most_bytes, resident)
+        return resident > left
 
     def watch_processes(self):
         """A run that starts too many processes loses all of them, and continues."""

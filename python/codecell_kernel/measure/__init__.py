@@ -1,0 +1,1 @@
+"""Counts what the processes of the cell use."""

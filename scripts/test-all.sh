@@ -37,8 +37,7 @@ units() {
   suite units 900 --project unit src/runners "${on_machine[@]}"
 }
 
-# Two parallel lanes of about the same length: a third one saves no time on two cores, which these keep busy. The first begins
-# with minutes of waiting for packages of the image. A limit ends a step that hangs; a slow machine must not reach it.
+# Two parallel lanes of about the same length: a third one saves no time on two cores, which these keep busy. A limit ends a step that hangs; a slow machine must not reach it.
 engines() {
   local failed=0
   suite containers "${CONTAINERS_SECONDS:-3000}" --project containers || failed=1
@@ -47,6 +46,7 @@ engines() {
   clients_installed || return 1
   step check-clients 400 npx tsc --noEmit -p test/clients || failed=1
   suite clients 1200 --config test/clients/vitest.config.ts || failed=1
+  suite gateways 900 --project gateways || failed=1
   return "$failed"
 }
 runners() {
@@ -59,7 +59,6 @@ runners() {
   [ -z "${CHECKED_ELSEWHERE:-}" ] || left_out+=(--exclude test/contract/wasm.test.ts)
   suite runtime 3000 --project contract --project runtime "${left_out[@]}" || failed=1
   suite kubernetes 900 --project kubernetes || failed=1
-  suite gateways 900 --project gateways || failed=1
   return "$failed"
 }
 

@@ -71,7 +71,9 @@ const long: readonly TestModule[] = [
 
 /** `CODECELL_TEST_CPYTHON=all` adds the long ones, with a limit of their own. */
 export const runsAll = process.env.CODECELL_TEST_CPYTHON === "all";
-export const modules = runsAll ? withLong() : usualModules;
+const shortModules = isThorough ? usualModules : containerModules;
+/** In each run those about users, limits, signals and terminals, which are what a cell changes. */
+export const modules = runsAll ? withLong() : shortModules;
 /** for one module, in seconds */
 export const moduleSeconds = runsAll ? 600 : 150;
 

@@ -1,4 +1,5 @@
 import type { WireTenantStatistics } from "../../../src/surfaces/http/tenant-statistics.ts";
+import { numbers, TableHead } from "../parts/table-head.tsx";
 import { formatCount } from "../parts/text/format.ts";
 import { formatUsd } from "../parts/text/or-dash.ts";
 import { shownName } from "../parts/text/shown-name.ts";
@@ -11,17 +12,7 @@ export function TenantsTable({ tenants }: { tenants: readonly WireTenantStatisti
     <section class="card scroll-x" tabIndex={0} aria-label="Tenants">
       <h2>Tenants</h2>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Tenant</th>
-            <th scope="col">Namespace</th>
-            {["Sessions", "Running", "Runs", "Refused", "Spent"].map((name) => (
-              <th scope="col" class="number" key={name}>
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead columns={["Tenant", "Namespace", ...numbers("Sessions", "Running", "Runs", "Refused", "Spent")]} />
         <tbody>
           {sorted.map(({ namespace, tenant, sessions, running, runs, refused, cost_usd }) => (
             <tr key={namespace}>

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import { theme } from "../../state/theme.ts";
+import { numbers, TableHead } from "../table-head.tsx";
 import { formatTime } from "../text/format.ts";
 import "./plot.css";
 import { shownName } from "../text/shown-name.ts";
@@ -70,16 +71,7 @@ function PlotTable({ title, times, curves, format }: PlotProps) {
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls has to be reachable with the keyboard
     <section class="scroll-x" tabIndex={0} aria-label={`${title}: the last ${times.length - from} values`}>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            {curves.map(({ name }) => (
-              <th scope="col" class="number" key={name}>
-                {shownName(name, 40)}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead columns={["Time", ...numbers(...curves.map(({ name }) => shownName(name, 40)))]} />
         <tbody>
           {times
             .slice(from)

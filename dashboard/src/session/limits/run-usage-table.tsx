@@ -1,4 +1,5 @@
 import type { WireSessionUsage } from "../../../../src/service/wire/sessions/session-usage.ts";
+import { numbers, TableHead } from "../../parts/table-head.tsx";
 import { formatBytes, formatDuration, formatTime } from "../../parts/text/format.ts";
 import { orDash } from "../../parts/text/or-dash.ts";
 import { shownName } from "../../parts/text/shown-name.ts";
@@ -10,18 +11,9 @@ export function RunUsageTable({ runs }: { runs: WireSessionUsage["runs"] }) {
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls has to be reachable with the keyboard
     <section class="scroll-x" tabIndex={0} aria-label="Usage of each run">
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Run</th>
-            <th scope="col">Ended</th>
-            <th scope="col">Status</th>
-            {["Took", "CPU time", "Peak memory", "Sent", "Received"].map((name) => (
-              <th scope="col" class="number" key={name}>
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead
+          columns={["Run", "Ended", "Status", ...numbers("Took", "CPU time", "Peak memory", "Sent", "Received")]}
+        />
         <tbody>
           {runs
             .map((run) => (

@@ -1,3 +1,4 @@
+import { numbers, TableHead } from "../../parts/table-head.tsx";
 import { formatCount, formatDuration, formatTime, plural } from "../../parts/text/format.ts";
 import { formatUsd, orDash } from "../../parts/text/or-dash.ts";
 import { shownName } from "../../parts/text/shown-name.ts";
@@ -44,19 +45,7 @@ function CallTable({ calls, by }: { calls: readonly ModelCall[]; by: string }) {
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls has to be reachable with the keyboard
     <section class="scroll-x" tabIndex={0} aria-label={`Calls of ${shownName(by, 40)}`}>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            <th scope="col">Model</th>
-            <th scope="col">For</th>
-            <th scope="col">Status</th>
-            {["In", "Out", "Took", "Cost"].map((name) => (
-              <th scope="col" class="number" key={name}>
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead columns={["Time", "Model", "For", "Status", ...numbers("In", "Out", "Took", "Cost")]} />
         <tbody>
           {calls.slice(-shownCalls).map((call, index) => (
             <tr key={`${call.at} ${index}`}>

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import type { WireNetworkEntry } from "../../../../src/service/wire/network.ts";
+import { numbers, TableHead } from "../../parts/table-head.tsx";
 import { formatBytes, formatTime } from "../../parts/text/format.ts";
 import { orDash } from "../../parts/text/or-dash.ts";
 import { shownName } from "../../parts/text/shown-name.ts";
@@ -12,23 +13,7 @@ export function NetworkTable({ entries }: { entries: readonly WireNetworkEntry[]
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls has to be reachable with the keyboard
     <section class="scroll-x" tabIndex={0} aria-label="Network log">
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            <th scope="col" class="number">
-              Run
-            </th>
-            <th scope="col">Host</th>
-            <th scope="col">Verdict</th>
-            <th scope="col">Rule</th>
-            <th scope="col" class="number">
-              Sent
-            </th>
-            <th scope="col" class="number">
-              Received
-            </th>
-          </tr>
-        </thead>
+        <TableHead columns={["Time", ...numbers("Run"), "Host", "Verdict", "Rule", ...numbers("Sent", "Received")]} />
         <tbody>
           {entries.slice(0, limit).map((entry, index) => (
             <EntryRow key={`${entry.at} ${entries.length - index}`} entry={entry} />

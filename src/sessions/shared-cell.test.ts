@@ -1,5 +1,5 @@
 import { PassThrough } from "node:stream";
-import { expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { Cleanup } from "../lib/cleanup.ts";
 import { CodecellError } from "../lib/errors.ts";
 import { parsePolicy } from "../policy/file/parse-policy.ts";
@@ -33,4 +33,34 @@ test("why the host ends a cell is known although the cell has not exited yet", a
   expect(await cell.whyEnded()).toBe(reason);
   exit({ code: 0, signal: null, diagnostics: "" });
   await ending;
+});
+
+describe("a cell whose runner cannot count", () => {
+  const inside = { memoryBytes: 70, peakMemoryBytes: 90, cpuMs: 5 };
+  const counted = (ask: () => Promise<typeof inside>) => {
+    const cell = { usage: async () => ({ ...noUsage, oomKills: 2 }) } as unknown as Cell;
+    return new SharedCell(cell, {} as EnforcementReceipt, parsePolicy({}), undefined, undefined, ask);
+  };
+
+  test("is asked what it uses when somebody looks, and not after each run", async () => {
+    const ask = vi.fn(async () => inside);
+    const cell = counted(ask);
+    await cell.spent();
+    expect(ask).not.toHaveBeenCalled();
+    expect(cell.samples.list).toEqual([]);
+    expect(await cell.usage()).toEqual({ ...inside, oomKills: 2 });
+    expect((await cell.measure())?.memoryBytes).toBe(70);
+  });
+
+  test("is not waited for if its supervisor does not answer or is lost", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const asked = counted(() => new Promise(() => {})).usage();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await asked).toEqual({ ...noUsage, oomKills: 2 });
+    const lost = counted(async () => {
+      throw new CodecellError("cell_lost", "the cell exited");
+    });
+    expect(await lost.usage()).toEqual({ ...noUsage, oomKills: 2 });
+  });
 });

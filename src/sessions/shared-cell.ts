@@ -1,4 +1,6 @@
 import type { CodecellError } from "../lib/errors.ts";
+import { deadline } from "../lib/waiting/deadline.ts";
+import { unlessAborted } from "../lib/waiting/unless-aborted.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { CellUsage } from "../runners/cell-usage.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
@@ -12,7 +14,7 @@ import { GiveWay } from "./runs/give-way.ts";
 /** How long a result waits for the reason of an exit, unless the cell says that it takes longer. */
 const reasonMs = 1_000;
 
-/** How long the audit waits for the usage of a run: later events wait with it. */
+/** How long anybody waits for the usage of a cell; later events of the audit wait with it. */
 const spentMs = 1_000;
 
 /** Undefined: the cell does not count either. */
@@ -68,7 +70,15 @@ export class SharedCell {
 
   async usage(): Promise<CellUsage> {
     const usage = await this.#cell.usage();
-    return isMeasured(usage) ? usage : { ...usage, ...(await this.#inside()) };
+    return isMeasured(usage) ? usage : { ...usage, ...(await this.#insideSoon()) };
+  }
+
+  /** Undefined also for a supervisor that is stopped or lost: whoever asks for usage must not wait for it. */
+  async #insideSoon(): ReturnType<UsageInside> {
+    using limit = deadline(spentMs);
+    return await unlessAborted(this.#inside(), limit.signal, "the cell did not say what it uses").catch(
+      () => undefined,
+    );
   }
 
   /** What the runner knows about an exit that the cell did not cause itself. */

@@ -13,6 +13,7 @@ import { importHostPython } from "../support/host-python-image.ts";
 import { newStateDir, openManager, removeStateDir, runIn } from "../support/managers.ts";
 import { image, PrivateDocker, privateDockerProbe } from "../support/private-docker.ts";
 import { eventually, within } from "../support/process-cells.ts";
+import { stubborn } from "../support/stubborn.ts";
 import { isThorough } from "../support/thorough.ts";
 
 const skips = skipOrFail("container", privateDockerProbe());
@@ -100,7 +101,6 @@ describe.skipIf(skips)("sessions in containers", () => {
         await runIn(session, `x = ["${one}"]`);
         await session.checkpoint(one);
       }
-      const stubborn = "import time\nwhile True:\n    try: time.sleep(1)\n    except BaseException: pass";
       for (const [back, then] of [
         ["a", "x.append('changed')"],
         ["b", crash],

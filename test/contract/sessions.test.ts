@@ -16,10 +16,10 @@ import {
   skipsProcess,
   within,
 } from "../support/process-cells.ts";
+import { stubborn } from "../support/stubborn.ts";
 import { isThorough } from "../support/thorough.ts";
 
 const crash = "import os\nos._exit(9)";
-const stubborn = "import time\nwhile True:\n    try: time.sleep(1)\n    except BaseException: pass";
 
 /** Both layouts start the same supervisor, which makes copies. In the direct layout, CI asks what depends on the start of the cell. */
 const asksOnlyOnce = ({ options }: Layout) => options.layout === "direct" && !isThorough;

@@ -11,6 +11,7 @@ import { LiveSessions } from "../../src/sessions/live-sessions.ts";
 import type { LiveRunOptions } from "../../src/sessions/runs/live-run-options.ts";
 import type { RunResult } from "../../src/sessions/runs/run.ts";
 import { readManifest } from "../../src/sessions/storage/snapshot-manifest.ts";
+import { stubborn } from "../support/stubborn.ts";
 import { skipOrFail } from "./required.ts";
 
 const policy: PolicyInput = { proc: { timeout: "20s", memory: "256MiB", disk: "16MiB" } };
@@ -156,7 +157,6 @@ describe.skipIf(skipOrFail("wasm", probe))("a session in the wasm runner", () =>
       expect(notes).toContain("files were not restored");
       expect(notes).toContain("Not restored: bad (");
       expect(await run(crash)).toMatchObject({ state: "recovered", recoveredTo: before.id });
-      const stubborn = "import time\nwhile True:\n    try: time.sleep(1)\n    except BaseException: pass";
       expect(await run(stubborn, { timeoutMs: 2_000 })).toMatchObject({ status: "timeout", state: "recovered" });
       expect(await run("import os\nx, 'bad' in globals(), os.listdir('.')")).toMatchObject({
         state: "kept",

@@ -1,5 +1,3 @@
-import { isThorough } from "../support/thorough.ts";
-
 /** A module of CPython's own tests, without the tests whose id contains one of `without`. */
 export interface TestModule {
   readonly module: string;
@@ -44,14 +42,8 @@ const usualModules: readonly TestModule[] = [
 ];
 
 const aboutFileNames = ["test_pathlib", "test_shutil", "test_tempfile", "test_fileio", "test_glob"];
-/** The supervisor, the system call filter and the Linux kernel decide about these, and a container's are those of a process cell. */
-const aboutWaiting = [
-  ...["test_subprocess", "test_socket", "test_eintr", "test_threadsignals"],
-  ...["test_selectors", "test_poll", "test_select", "test_epoll"],
-];
-const leftOut = isThorough ? aboutFileNames : [...aboutFileNames, ...aboutWaiting];
-/** For containers: about users, limits, terminals and files, and without modules whose result depends on the file system alone. */
-export const containerModules = usualModules.filter(({ module }) => !leftOut.includes(module));
+/** For containers: without modules whose result depends on the file system alone. */
+export const containerModules = usualModules.filter(({ module }) => !aboutFileNames.includes(module));
 
 /** Minutes, and more than a busy machine can do in time. */
 const long: readonly TestModule[] = [
@@ -71,9 +63,7 @@ const long: readonly TestModule[] = [
 
 /** `CODECELL_TEST_CPYTHON=all` adds the long ones, with a limit of their own. */
 export const runsAll = process.env.CODECELL_TEST_CPYTHON === "all";
-const shortModules = isThorough ? usualModules : containerModules;
-/** In each run those about users, limits, signals and terminals, which are what a cell changes. */
-export const modules = runsAll ? withLong() : shortModules;
+export const modules = runsAll ? withLong() : usualModules;
 /** for one module, in seconds */
 export const moduleSeconds = runsAll ? 600 : 150;
 

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import type { Codecell } from "../../src/sessions/codecell.ts";
 import { newStateDir, openManager, removeStateDir } from "../support/managers.ts";
 import { ownCells, skipsProcess } from "../support/process-cells.ts";
+import { isThorough } from "../support/thorough.ts";
 
 /** Under the default policy a session that is used twice an hour expires 48 times a day: `LIFE_CYCLES=48` is such a day. */
 const cycles = Number(process.env.LIFE_CYCLES ?? 4);
@@ -35,7 +36,8 @@ async function live(codecell: Codecell, cycle: number): Promise<void> {
   await expect.poll(() => [...codecell.aliveIds(), ...ownCells()]).toEqual([]);
 }
 
-describe.skipIf(skipsProcess)("a host that runs for a day", () => {
+// A release asks it (docs/adr/0055), as all that measures growth over many rounds.
+describe.skipIf(skipsProcess || !isThorough)("a host that runs for a day", () => {
   test(`keeps its variables and grows by nothing while ${ids.length} sessions expire ${cycles} times each`, async () => {
     const stateDir = await newStateDir();
     const codecell = await openManager(stateDir, { session: { persist: true, idle: "250ms", pool: 0 } });

@@ -67,6 +67,7 @@ const usualLimits = new Set(
 
 function attacksOn(name: string): readonly Attack[] {
   if (isThorough) return attacks;
+  if (name === "process direct") return []; // its walls are attacked by test/escape, and its template has the same supervisor
   const kinds: readonly AttackKind[] = ["escape", "exfiltration", ...(furtherKinds[name] ?? [])];
   return attacks.filter(({ id, kind }) => kinds.includes(kind) || usualLimits.has(id));
 }

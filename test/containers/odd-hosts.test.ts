@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
 import { addressFacts } from "../../src/runners/container/engine/engine-address.ts";
@@ -71,14 +71,15 @@ describe.each(asked)("on an unusual host, $needed", ({ needed, kind, make }) => 
     const going = session.run("print('on', flush=True)\nimport time\nwhile True: time.sleep(0.1)");
     for await (const { type } of going) if (type === "stdout") break;
     const client = await engineClient(kind, host ?? "");
-    const filters = JSON.stringify({ label: ["codecell.owner"] });
-    const query = { filters };
-    const listed = await client.json<{ Id: string; Labels: Record<string, string> }[]>({
-      path: "/containers/json",
-      query,
-    });
-    const own = listed.filter(({ Labels }) => Labels["codecell.lock"]?.startsWith(runtimeDir));
-    for (const { Id } of own) await client.bytes({ method: "POST", path: `/containers/${Id}/kill` });
+    const query = { filters: JSON.stringify({ label: ["codecell.owner"] }) };
+    // a busy engine lists a container as running only after its program has begun
+    await vi.waitFor(async () => {
+      type Listed = { Id: string; Labels: Record<string, string> };
+      const listed = await client.json<Listed[]>({ path: "/containers/json", query });
+      const own = listed.filter(({ Labels }) => Labels["codecell.lock"]?.startsWith(runtimeDir));
+      expect(own).not.toEqual([]);
+      for (const { Id } of own) await client.bytes({ method: "POST", path: `/containers/${Id}/kill` });
+    }, 20_000);
     return await going;
   }
 });

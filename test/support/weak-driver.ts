@@ -141,15 +141,21 @@ def serve(one):
     except OSError: pass
     finally: one.close()
 
-def proxy():
+def listening():
     server = socket.socket(); server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     server.bind(("127.0.0.1", 3128)); server.listen(50)
+    return server
+
+def proxy(server):
     while True: threading.Thread(target=serve, args=(server.accept()[0],), daemon=True).start()
 
 for place in ("/.kernel", "/run", "/opt", "/home", "/mnt", "/srv", "/var/tmp", "/var/lib", "/tmp"):
     try: os.makedirs(place, exist_ok=True)
     except OSError: pass
-if os.environ.get("OPEN_PROXY") and os.fork() == 0: proxy()
+if os.environ.get("OPEN_PROXY"):
+    server = listening() # before the fork: the first job must not find a proxy that does not listen yet
+    if os.fork() == 0: proxy(server)
+    server.close()
 for line in sys.stdin:
     try: answer = run(json.loads(line))
     except Exception as error: answer = {"printed": "the driver failed: %r" % error, "victim": "", "survivors": 0}

@@ -1,19 +1,20 @@
 /**
  * Python. Argument: a directory on the host. Finds the processes in other mount namespaces that have this directory
- * mounted, and counts the deleted files of it that they still hold open. Prints the bytes, then "seen" or "unseen": whether
- * a process may hold files that this could not measure.
+ * mounted, and counts the deleted files of it that they still hold open. Prints the bytes, then "complete", "partial" or
+ * "parked" (`CountCoverage`).
  *
  * It copies descriptors with pidfd_getfd, because the descriptors of a process that is not dumpable cannot be listed in
  * /proc, except by root. An ordinary user may copy them, because the cell's user namespace belongs to that user.
  */
 export const deletedFilesScript = String.raw`
-import ctypes, os, re, stat, sys
+import ctypes, os, re, stat, sys, time
 libc = ctypes.CDLL(None, use_errno=True)
 KCMP = 312 if os.uname().machine == "x86_64" else 272
 PIDFD_OPEN, PIDFD_GETFD, PIDFD_THREAD, KCMP_FILES = 434, 438, os.O_EXCL, 2
 ESRCH, EBADF, EINVAL = 3, 9, 22
 LEAST = 4096
-found, unseen = {}, False
+TRANSIT = 0.05 # seconds in which a descriptor that somebody waits for is received
+found, coverage = {}, "complete"
 
 def call(number, *arguments):
     result = libc.syscall(ctypes.c_long(number), *(ctypes.c_long(one) for one in arguments))
@@ -49,10 +50,16 @@ def add(info):
 
 def look_at(fd, places):
     info = os.fstat(fd)
-    # a descriptor that was sent to a socket and not received yet is in no process's table
-    if stat.S_ISSOCK(info.st_mode): return field(fd, "scm_fds") == 0
+    if stat.S_ISSOCK(info.st_mode): return field(fd, "scm_fds") == 0 or stays(fd)
     if info.st_nlink == 0 and field(fd, "mnt_id") in places: add(info)
     return True
+
+def stays(fd):
+    """A descriptor that was sent to a socket and not received yet is in no process's table."""
+    global coverage
+    time.sleep(TRANSIT)
+    if field(fd, "scm_fds"): coverage = "parked"
+    return False
 
 def descriptors(task, flags, places):
     size = int(re.search(r"^FDSize:\s*(\d+)", read(f"/proc/{task}/status"), re.M)[1])
@@ -115,9 +122,11 @@ for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
             here = [(one, point) for one, where, path, point in table if where == device and path == root]
             if not here or os.stat(f"/proc/{task}/ns/mnt").st_ino == own: break
             others = [other for other, _ in living(pid) if other != task]
-            if not process(pid, [task, *others], here): unseen = True
+            if not process(pid, [task, *others], here) and coverage == "complete": coverage = "partial"
             break
     except (FileNotFoundError, ProcessLookupError): pass
-    except (OSError, ValueError, TypeError): unseen = True
-print(sum(found.values()), "unseen" if unseen else "seen")
+    except (OSError, ValueError, TypeError):
+        if coverage == "complete": coverage = "partial"
+    if coverage == "parked": break
+print(sum(found.values()), coverage)
 `;

@@ -15,7 +15,7 @@ describe("HiddenFiles", () => {
     clockMs = 0;
     used = 5 * limit;
     counts = 0;
-    answer = { bytes: 0, isComplete: true };
+    answer = { bytes: 0, coverage: "complete" };
     countMs = 100;
     hidden = new HiddenFiles(
       async () => ({ bytes: used, isPrompt: true }),
@@ -44,7 +44,7 @@ describe("HiddenFiles", () => {
   });
 
   test("counts as soon as more space is missing than the limit allows", async () => {
-    answer = { bytes: limit * 1.2, isComplete: true };
+    answer = { bytes: limit * 1.2, coverage: "complete" };
     expect(await hiddenAfter(limit * 1.2)).toBe(limit * 1.2);
   });
 
@@ -57,7 +57,7 @@ describe("HiddenFiles", () => {
   test("counts again soon after a count that a loaded machine made slow", async () => {
     countMs = 1_500;
     expect(await hiddenAfter(limit * 2)).toBe(0);
-    answer = { bytes: limit * 1.2, isComplete: true };
+    answer = { bytes: limit * 1.2, coverage: "complete" };
     clockMs += 1_900;
     expect(await hiddenAfter(limit * 1.2)).toBe(0);
     clockMs += 200;
@@ -65,20 +65,26 @@ describe("HiddenFiles", () => {
   });
 
   test("takes what is missing for the cell's if three counts in a row are not complete", async () => {
-    answer = { bytes: 0, isComplete: false };
+    answer = { bytes: 0, coverage: "partial" };
     for (const _ of ["the first count", "the second"])
       expect(await hiddenAfter(limit * 1.2, limit * 0.1)).toBeLessThanOrEqual(limit);
     expect(await hiddenAfter(limit * 1.2, limit * 0.1)).toBeGreaterThan(limit);
   });
 
+  test("takes what is missing for the cell's at once if descriptors are parked in a socket", async () => {
+    answer = { bytes: 0, coverage: "parked" };
+    expect(await hiddenAfter(limit * 1.2)).toBeGreaterThan(limit);
+    expect(counts).toBe(1);
+  });
+
   test("space that another program frees hides nothing that is written later", async () => {
     expect(await hiddenAfter(-limit * 3)).toBe(0);
-    answer = { bytes: limit * 1.2, isComplete: true };
+    answer = { bytes: limit * 1.2, coverage: "complete" };
     expect(await hiddenAfter(limit * 1.2)).toBe(limit * 1.2);
   });
 
   test("finds what was hidden while another program freed as much", async () => {
-    answer = { bytes: limit * 1.2, isComplete: true };
+    answer = { bytes: limit * 1.2, coverage: "complete" };
     for (let step = 0; step < 8; step++) {
       used -= limit * 0.15; // the other program, and then the cell, between two looks
       await hidden.hasGrown(limit);
@@ -98,7 +104,7 @@ describe("HiddenFiles", () => {
   });
 
   test("counts once in a minute in which anybody wrote, even if nothing is missing", async () => {
-    answer = { bytes: limit * 1.2, isComplete: true };
+    answer = { bytes: limit * 1.2, coverage: "complete" };
     clockMs += 60_000;
     expect(await hiddenAfter(0)).toBe(0);
     expect(await hiddenAfter(2 ** 20)).toBe(limit * 1.2);
@@ -106,7 +112,7 @@ describe("HiddenFiles", () => {
   });
 
   test("files of the last count that may be gone do not end a cell before the next count", async () => {
-    answer = { bytes: limit * 0.9, isComplete: true };
+    answer = { bytes: limit * 0.9, coverage: "complete" };
     await hiddenAfter(limit * 1.2);
     expect(await hiddenAfter(0, limit * 0.5)).toBeLessThanOrEqual(limit * 0.5);
     clockMs += 1000;

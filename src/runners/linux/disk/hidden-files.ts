@@ -118,10 +118,10 @@ export class HiddenFiles {
     const harmless = (bytes: number) => Math.max(0, Math.min(bytes, limitBytes - namedBytes));
     if (this.#now() < this.#restsUntilMs) return harmless(deletedBytes);
     const began = this.#now();
-    const found = await this.#count().catch(() => ({ bytes: 0, isComplete: false }));
-    if (!found.isComplete) {
-      // Fails closed: what cannot be seen again and again is taken for all that is missing.
-      if (++this.#blindCounts >= mostBlindCounts) return Math.max(found.bytes, most);
+    const found = await this.#count().catch(() => ({ bytes: 0, coverage: "partial" as const }));
+    if (found.coverage !== "complete") {
+      // Fails closed: what is parked, or cannot be seen again and again, is taken for all that is missing.
+      if (found.coverage === "parked" || ++this.#blindCounts >= mostBlindCounts) return Math.max(found.bytes, most);
       return found.bytes > limitBytes - namedBytes ? found.bytes : harmless(most);
     }
     this.#blindCounts = 0;

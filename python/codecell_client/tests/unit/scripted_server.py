@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import threading
 from typing import Any, Awaitable, Callable, List, Optional
@@ -15,7 +16,7 @@ Answer = Callable[[socket.socket, bytes], None]
 
 
 class ScriptedServer:
-    """`answers` are used one per connection; the last one is used again. Each gets the socket and the request's head."""
+    """`answers` are used one per connection; the last one is used again. Each gets the socket and the request."""
 
     def __init__(self, *answers: Answer) -> None:
         self._answers = list(answers)
@@ -36,13 +37,10 @@ class ScriptedServer:
     def _answer(self, sock: socket.socket) -> None:
         with sock:
             sock.settimeout(20)
-            data = b""
             try:
-                while b"\r\n\r\n" not in data:
-                    piece = sock.recv(65536)
-                    if not piece:
-                        return
-                    data += piece
+                data = read_request(sock)
+                if data is None:
+                    return
                 self.requests.append(data)
                 answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
                 answer(sock, data)
@@ -56,6 +54,23 @@ class ScriptedServer:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self._thread.join(10)
+
+
+def read_request(sock: socket.socket) -> Optional[bytes]:
+    """The head of a request and its body: a connection that is closed with unread bytes is reset, and its answer is lost."""
+    data = b""
+    while not is_whole(data):
+        piece = sock.recv(65536)
+        if not piece:
+            return None
+        data += piece
+    return data
+
+
+def is_whole(data: bytes) -> bool:
+    head, end, body = data.partition(b"\r\n\r\n")
+    length = re.search(rb"(?i)\r\ncontent-length: (\d+)", head)
+    return bool(end) and len(body) >= (int(length[1]) if length else 0)
 
 
 def raw(data: bytes) -> Answer:

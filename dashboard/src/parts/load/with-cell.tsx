@@ -1,12 +1,11 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
 import type { WireSession } from "../../../../src/service/wire/sessions/session.ts";
-import { call, type SessionRef, sessionPath } from "../../api/client.ts";
+import type { SessionRef } from "../../api/client.ts";
 import { EmptyState } from "../empty-state.tsx";
 import { ErrorBox } from "../error-box.tsx";
 import { hasScope } from "./scope.ts";
-import { useAction } from "./use-action.ts";
 import { useSession } from "./use-session.ts";
+import { useStart } from "./use-start.ts";
 
 /** Shows what needs a cell, such as files and variables. Looking at a saved session must not start one, so it is asked about first. */
 export function WithCell({
@@ -20,11 +19,10 @@ export function WithCell({
   children: (now: WireSession) => ComponentChildren;
 }) {
   const { loaded, reload } = useSession(session);
-  const [isWanted, setWanted] = useState(false);
   if (loaded.state === "loading") return <p class="quiet">Loading…</p>;
   if (loaded.state === "failed") return <ErrorBox error={loaded.error} retry={reload} />;
-  if (loaded.value.state === "live" || isWanted) return <>{children(loaded.value)}</>;
-  return <NoCell {...{ session, what, state: loaded.value.state }} onLoaded={() => setWanted(true)} />;
+  if (loaded.value.state === "live") return <>{children(loaded.value)}</>;
+  return <NoCell {...{ session, what, state: loaded.value.state }} onLoaded={reload} />;
 }
 
 function NoCell({
@@ -38,7 +36,7 @@ function NoCell({
   state: string;
   onLoaded: () => void;
 }) {
-  const { run, isBusy, error } = useAction();
+  const { start, isBusy, error } = useStart(session, onLoaded);
   if (state !== "saved") {
     return (
       <EmptyState title={`This session is ${state}`}>
@@ -46,17 +44,12 @@ function NoCell({
       </EmptyState>
     );
   }
-  const restore = () =>
-    run(async (signal) => {
-      await call(sessionPath(session, "/restore"), { method: "POST", signal });
-      onLoaded();
-    });
   return (
     <EmptyState title="This session is saved on disk">
       <p>Its {what} can be read when it is loaded into a cell.</p>
       {hasScope("run") ? (
         <p>
-          <button type="button" onClick={restore} disabled={isBusy}>
+          <button type="button" onClick={start} disabled={isBusy}>
             {isBusy ? "Loading…" : "Load it"}
           </button>
         </p>

@@ -9,14 +9,9 @@ export type FoundReceipt =
   | { readonly of: "run"; readonly receipt: WireReceipt }
   | { readonly of: "none" };
 
-/** The receipt of the cell if the session has one, otherwise of its last run. It starts a cell only if `mayStart`. */
-export async function loadReceipt(
-  session: SessionRef,
-  hasCell: boolean,
-  mayStart: boolean,
-  signal: AbortSignal,
-): Promise<FoundReceipt> {
-  if (hasCell || mayStart) {
+/** The receipt of the cell if the session has one, otherwise of its last run. It starts no cell. */
+export async function loadReceipt(session: SessionRef, hasCell: boolean, signal: AbortSignal): Promise<FoundReceipt> {
+  if (hasCell) {
     const { receipt } = await getJson<{ receipt: WireReceipt }>(sessionPath(session, "/cell"), { signal });
     return { of: "cell", receipt };
   }

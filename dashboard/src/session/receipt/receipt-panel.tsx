@@ -1,11 +1,11 @@
 import "../../parts/panel.css";
 import "./receipt.css";
-import { useState } from "preact/hooks";
 import type { SessionRef } from "../../api/client.ts";
 import { EmptyState } from "../../parts/empty-state.tsx";
 import { ErrorBox } from "../../parts/error-box.tsx";
 import { useLoad } from "../../parts/load/use-load.ts";
 import { useSession } from "../../parts/load/use-session.ts";
+import { useStart } from "../../parts/load/use-start.ts";
 import { loadReceipt } from "./load-receipt.ts";
 import { ReceiptView } from "./receipt-view.tsx";
 
@@ -14,19 +14,33 @@ export function ReceiptPanel({ session }: { session: SessionRef }) {
   const { loaded, reload } = useSession(session);
   if (loaded.state === "loading") return <p class="quiet">Loading…</p>;
   if (loaded.state === "failed") return <ErrorBox error={loaded.error} retry={reload} />;
-  return <Receipt session={session} hasCell={loaded.value.state === "live"} policy={loaded.value.policy_hash} />;
+  const { state, policy_hash } = loaded.value;
+  return <Receipt session={session} hasCell={state === "live"} policy={policy_hash} onStarted={reload} />;
 }
 
-function Receipt({ session, hasCell, policy }: { session: SessionRef; hasCell: boolean; policy: string | null }) {
-  const [mayStart, setMayStart] = useState(false);
+function Receipt({
+  session,
+  hasCell,
+  policy,
+  onStarted,
+}: {
+  session: SessionRef;
+  hasCell: boolean;
+  policy: string | null;
+  onStarted: () => void;
+}) {
   const { loaded, reload } = useLoad(
-    (signal) => loadReceipt(session, hasCell, mayStart, signal),
-    [session.id, session.namespace, hasCell, mayStart, policy], // another policy has another receipt
+    (signal) => loadReceipt(session, hasCell, signal),
+    [session.id, session.namespace, hasCell, policy], // another policy has another receipt
   );
-  const start = (
-    <button type="button" onClick={() => setMayStart(true)}>
-      Start the cell to see the receipt
-    </button>
+  const { start, isBusy, error } = useStart(session, onStarted);
+  const starting = (
+    <>
+      <button type="button" onClick={start} disabled={isBusy}>
+        {isBusy ? "Starting…" : "Start the cell to see the receipt"}
+      </button>
+      {error ? <ErrorBox error={error} /> : null}
+    </>
   );
   if (loaded.state === "loading") return <p class="quiet">Loading…</p>;
   if (loaded.state === "failed") return <ErrorBox error={loaded.error} retry={reload} />;
@@ -35,7 +49,7 @@ function Receipt({ session, hasCell, policy }: { session: SessionRef; hasCell: b
     return (
       <EmptyState title="This session has no cell">
         <p>A receipt says what enforces each rule in a cell.</p>
-        <p>{start}</p>
+        <div>{starting}</div>
       </EmptyState>
     );
   }
@@ -44,7 +58,7 @@ function Receipt({ session, hasCell, policy }: { session: SessionRef; hasCell: b
       {found.of === "run" ? (
         <div class="panel-bar">
           <span class="panel-notice">This is the receipt of the last run: the session has no cell now.</span>
-          {start}
+          {starting}
         </div>
       ) : null}
       <ReceiptView receipt={found.receipt} />

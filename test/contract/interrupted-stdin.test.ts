@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { descriptors } from "../support/descriptors.ts";
+import { descriptors, openedSince } from "../support/descriptors.ts";
 import { bothLayouts, openCells, run, skipsProcess } from "../support/process-cells.ts";
 
 const chunk = Buffer.alloc(60_000, "x\n");
@@ -27,13 +27,13 @@ describe.skipIf(skipsProcess)("a run that is interrupted while it reads an endle
     await using session = await codecell.openSession();
     await run(session, "import os, sys\nkept = []");
     await session.usage(); // opens the counters of the cell
-    const before = descriptors(process.pid).length;
+    const before = descriptors(process.pid);
     for (const reader of readers) {
       const stdin = endless(() => reading.interrupt());
       const reading = session.run(`kept.append(1)\n${reader}`, { stdin });
       expect(await reading, reader).toMatchObject({ status: "interrupted", state: "kept" });
     }
     expect(await run(session, "len(kept)")).toMatchObject({ value: String(readers.length) });
-    await expect.poll(() => descriptors(process.pid).length).toBe(before);
+    await expect.poll(() => openedSince(before, process.pid)).toEqual([]);
   });
 });

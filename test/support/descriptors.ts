@@ -12,6 +12,19 @@ export function descriptors(pid: number): string[] {
   });
 }
 
+/**
+ * What a process has open now and did not have open before. A count would compare too much: a file that an earlier test left open may be
+ * closed meanwhile, and would hide a descriptor that leaks.
+ */
+export function openedSince(before: readonly string[], pid: number): string[] {
+  const known = [...before];
+  return descriptors(pid).filter((target) => {
+    const place = known.indexOf(target);
+    if (place >= 0) known.splice(place, 1);
+    return place < 0;
+  });
+}
+
 /** The sockets of a process, each with a number that is unique on this machine. */
 export function sockets(pid: number): string[] {
   return descriptors(pid).filter((target) => target.startsWith("socket:"));

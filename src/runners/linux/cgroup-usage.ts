@@ -1,17 +1,21 @@
 import type { CellUsage } from "../cell-usage.ts";
 
+// made once: usage is read after every run
+const cpuTime = /^usage_usec (\d+)$/m;
+const kills = /^oom_kill (\d+)$/m;
+
 /** Files with the usage of a cgroup v2 group. */
 export const unifiedFiles = ["cpu.stat", "memory.current", "memory.peak", "memory.events", "pids.current"] as const;
 
 /** Pure: the usage of a cgroup v2 group. `read` returns "" for a missing file. */
 export function unifiedUsage(read: (file: (typeof unifiedFiles)[number]) => string): CellUsage {
-  const cpuUs = numberAfter("usage_usec", read("cpu.stat"));
+  const cpuUs = firstNumber(cpuTime, read("cpu.stat"));
   return {
     memoryBytes: wholeNumber(read("memory.current")),
     peakMemoryBytes: wholeNumber(read("memory.peak")),
     cpuMs: cpuUs === undefined ? undefined : cpuUs / 1000,
     processes: wholeNumber(read("pids.current")),
-    oomKills: numberAfter("oom_kill", read("memory.events")) ?? 0,
+    oomKills: firstNumber(kills, read("memory.events")) ?? 0,
   };
 }
 
@@ -32,7 +36,7 @@ export function separateUsage(read: (controller: string, file: string) => string
     peakMemoryBytes: wholeNumber(read("memory", "memory.max_usage_in_bytes")),
     cpuMs: cpuNs === undefined ? undefined : cpuNs / 1e6,
     processes: wholeNumber(read("pids", "pids.current")),
-    oomKills: numberAfter("oom_kill", read("memory", "memory.oom_control")) ?? 0,
+    oomKills: firstNumber(kills, read("memory", "memory.oom_control")) ?? 0,
   };
 }
 
@@ -40,7 +44,7 @@ function wholeNumber(text: string): number | undefined {
   return /^\d+\s*$/.test(text) ? Number(text) : undefined;
 }
 
-function numberAfter(key: string, text: string): number | undefined {
-  const match = new RegExp(`^${key} (\\d+)$`, "m").exec(text);
+function firstNumber(pattern: RegExp, text: string): number | undefined {
+  const match = pattern.exec(text);
   return match?.[1] === undefined ? undefined : Number(match[1]);
 }

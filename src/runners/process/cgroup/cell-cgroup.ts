@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { Cleanup } from "../../../lib/cleanup.ts";
 import { CodecellError } from "../../../lib/errors.ts";
 import type { CellUsage } from "../../cell-usage.ts";
-import { separateUsage, unifiedUsage } from "../../linux/cgroup-usage.ts";
+import { separateFiles, separateUsage, unifiedFiles, unifiedUsage } from "../../linux/cgroup-usage.ts";
 import type { CgroupSupport } from "./cgroup.ts";
 import { type CgroupFiles, Counters, errorCode, realCgroupFiles } from "./cgroup-files.ts";
 import { killMembers, killPresent, removeCgroup } from "./cgroup-removal.ts";
@@ -136,6 +136,7 @@ class UnifiedCgroup implements CellCgroup {
   readonly #directory: string;
   readonly #files: CgroupFiles;
   readonly #counters: Counters;
+  readonly #counterPaths: ReadonlyMap<string, string>;
   readonly #cleanup: Cleanup;
 
   constructor(directory: string, placement: readonly CgroupPlacement[], files: CgroupFiles, cleanup: Cleanup) {
@@ -143,6 +144,7 @@ class UnifiedCgroup implements CellCgroup {
     this.placement = placement;
     this.#files = files;
     this.#counters = new Counters(files);
+    this.#counterPaths = new Map(unifiedFiles.map((file) => [file, join(directory, file)]));
     this.#cleanup = cleanup;
   }
 
@@ -151,7 +153,7 @@ class UnifiedCgroup implements CellCgroup {
   }
 
   async usage(): Promise<CellUsage> {
-    return unifiedUsage((file) => this.#counters.read(join(this.#directory, file)));
+    return unifiedUsage((file) => this.#counters.read(this.#counterPaths.get(file) ?? ""));
   }
 
   async giveWay(givesWay: boolean): Promise<void> {
@@ -183,6 +185,7 @@ class SeparateCgroup implements CellCgroup {
   readonly #directories: ReadonlyMap<string, string>;
   readonly #files: CgroupFiles;
   readonly #counters: Counters;
+  readonly #counterPaths: ReadonlyMap<string, string>;
   readonly #cleanup: Cleanup;
 
   constructor(
@@ -195,6 +198,14 @@ class SeparateCgroup implements CellCgroup {
     this.placement = placement;
     this.#files = files;
     this.#counters = new Counters(files);
+    this.#counterPaths = new Map(
+      separateFiles.flatMap(([controller, file]) => {
+        // the two controllers are usually mounted together, under either name
+        const directory =
+          directories.get(controller) ?? (controller === "cpuacct" ? directories.get("cpu") : undefined);
+        return directory === undefined ? [] : [[file, join(directory, file)]];
+      }),
+    );
     this.#cleanup = cleanup;
   }
 
@@ -205,11 +216,9 @@ class SeparateCgroup implements CellCgroup {
   }
 
   async usage(): Promise<CellUsage> {
-    return separateUsage((controller, file) => {
-      // the two controllers are usually mounted together, under either name
-      const directory =
-        this.#directories.get(controller) ?? (controller === "cpuacct" ? this.#directories.get("cpu") : undefined);
-      return directory === undefined ? "" : this.#counters.read(join(directory, file));
+    return separateUsage((_controller, file) => {
+      const path = this.#counterPaths.get(file);
+      return path === undefined ? "" : this.#counters.read(path);
     });
   }
 

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { KernelClient } from "../../src/kernel/client.ts";
+import { maxFrameBytes } from "../../src/kernel/frames.ts";
 import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
 import { policyHash } from "../../src/policy/hash.ts";
 import { processRunner } from "../../src/runners/process/runner.ts";
@@ -94,8 +95,9 @@ describe.skipIf(skipsProcess)("mutated frames from the host", () => {
       for (const [at, bytes] of streams.entries()) {
         const { cell } = await startCell(runner, `lost-${at}`);
         await using _ = cell;
-        // a length over the limit at the end: what came before may have been a whole frame
-        cell.channel.write(Buffer.concat([bytes, Buffer.alloc(300_000, 0xff)]));
+        // What came before may have been a whole frame, or the beginning of the longest one that is allowed. The rest of this is
+        // a length over the limit.
+        cell.channel.write(Buffer.concat([bytes, Buffer.alloc(maxFrameBytes + 8, 0xff)]));
         await within(20_000, cell.exited);
       }
       const { cell, kernel } = await startCell(runner, "after");

@@ -10,7 +10,8 @@ export type HostProblem =
   | "too_long"
   | "single_label"
   | "address"
-  | "odd_address";
+  | "odd_address"
+  | "odd_ending";
 
 export type ParsedHost =
   | { readonly ok: true; readonly host: string }
@@ -38,6 +39,7 @@ export function parseHostName(text: string): ParsedHost {
   if (isNumeric(labels.at(-1) ?? "")) return problem("odd_address");
   if (!/^[a-z0-9._-]+$/.test(name)) return problem("bad_character");
   if (!labels.every((one) => label.test(one))) return problem("bad_label");
+  if (!/[a-z]/.test(labels.at(-1) ?? "")) return problem("odd_ending");
   if (labels.length < 2) return problem("single_label"); // a search domain of the host would be appended
   return { ok: true, host: name };
 }
@@ -56,4 +58,5 @@ export const hostProblemText: Readonly<Record<HostProblem, string>> = {
   single_label: "a host name without a dot is not accepted",
   address: "IP addresses are not accepted, only names",
   odd_address: "a name that ends in a number can be read as an IP address",
+  odd_ending: "the last part of the host name has no letter, as in no name that exists",
 };

@@ -73,18 +73,22 @@ verdict = "contained"`,
   does(
     "exhaustion/time-regular-expression",
     "matches a pattern that takes for ever, in code that no interrupt reaches",
-    `
+    `${endless}
 import re
-re.match(r"(a+)+$", "a" * 24 + "b")
-verdict = "ran to its end"`,
+size = 18
+while time.monotonic() < end:
+    re.match(r"(a+)+$", "a" * size + "b"); size += 1 # twice the time
+verdict = "ran on"`,
     time,
   ),
   does(
     "exhaustion/time-huge-number",
     "computes a number with millions of digits",
-    `
-x = 7 ** 4_000_000
-verdict = "ran to its end"`,
+    `${endless}
+power = 1_000_000
+while time.monotonic() < end:
+    7 ** power; power *= 2
+verdict = "ran on"`,
     time,
   ),
   does(

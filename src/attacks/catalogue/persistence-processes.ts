@@ -113,9 +113,11 @@ threading.Thread(target=lambda: [time.sleep(5), begin()]).start()`,
     "parked-name",
     "takes the name of codecell's own parked copy",
     `
-if os.fork() == 0:
-    with open("/proc/self/comm", "w") as file: file.write("parked")
-    stay()`,
+# a program has the name of the path that started it
+PARKED = os.path.join(os.getcwd(), "parked")
+try: os.symlink("/bin/sh", PARKED)
+except FileExistsError: pass
+if os.fork() == 0: os.execv(PARKED, [PARKED, "-c", SCRIPT])`,
   ),
   {
     ...does(

@@ -40,8 +40,10 @@ async function firstHarm(session: Session): Promise<string | undefined> {
     "a snapshot": async () => void (await session.save()),
     "a reset": async () => void (await session.reset()),
     "a run": async () => {
-      const { status, value } = await session.run("40 + 2");
-      return status === "ok" && value === "42" ? undefined : `after it, a run ended as ${status} with ${value}`;
+      const { status, value, error, notes } = await session.run("40 + 2");
+      if (status === "ok" && value === "42") return undefined;
+      const why = [error?.message, ...notes].find((text) => text !== undefined) ?? "without a reason";
+      return `after it, a run ended as ${status} with ${value}: ${why}`;
     },
   };
   for (const [name, ask] of Object.entries(questions)) {

@@ -88,8 +88,9 @@ verdict = bounded(take)`,
     "exhaustion/memory-memfd",
     "takes more memory than its limit in files that exist only in memory",
     `${steps}
-hog = [os.memfd_create("hog")]
+hog = []
 def take():
+    if not hog: hog.append(os.memfd_create("hog"))
     left = STEP
     while left: left -= os.write(hog[0], bytes(min(left, 1 << 20)))
 verdict = bounded(take)`,

@@ -110,7 +110,9 @@ verdict = first_of(
       before: `
 servers = []
 for family, address in ((socket.AF_UNIX, "\\0" + host["mine"]), (socket.AF_UNIX, "/tmp/" + host["mine"]), (socket.AF_INET, ("127.0.0.1", 47821))):
-    one = socket.socket(family); one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); one.bind(address); one.listen(); servers.append(one)`,
+    try: one = socket.socket(family)
+    except PermissionError: continue # sandbox-runtime refuses this family
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); one.bind(address); one.listen(); servers.append(one)`,
     },
   },
   {
@@ -124,7 +126,8 @@ verdict = unless(host["mine"] in text or ":%04X" % 47822 in text, "saw it")`,
     ),
     victim: {
       before: `
-abstract = socket.socket(socket.AF_UNIX); abstract.bind("\\0" + host["mine"]); abstract.listen()
+try: abstract = socket.socket(socket.AF_UNIX); abstract.bind("\\0" + host["mine"]); abstract.listen()
+except PermissionError: pass # sandbox-runtime refuses this family
 port = socket.socket(); port.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); port.bind(("127.0.0.1", 47822)); port.listen()`,
     },
   },

@@ -459,12 +459,13 @@ class Branch:
         self.sweeper.spare(copy.pid)
         self.replace_worker(copy.link)
         if not copy.link.resume(copy.pid, RESUME_SECONDS):
+            signal_quietly(copy.pid, 9)
             copy.link.dead = copy.link.dead or 0
             self.replace_worker()
             self.runs = 0
             self.copier.dirty = self.holds_values = False
             message = "the checkpoint could not be restored: the interpreter is fresh"
-            self.tell(request.reply(ok=False, code="cell_lost", message=message))
+            self.tell(request.reply(ok=False, code="cell_lost", message=message, state="lost"))
             return
         self.runs = copy.run
         self.copier.dirty = self.holds_values = True

@@ -63,7 +63,9 @@ export class Checkpoints {
   async goBackTo(id: string, name: string): Promise<Checkpoint> {
     const checkpoint = this.#known(id, name);
     await this.#kernel.rollback(name).catch((error: unknown) => {
-      if (error instanceof CodecellError && error.code === "checkpoint_unknown") this.#kept.delete(name);
+      // gone, or it did not wake up
+      const isGone = error instanceof CodecellError && ["checkpoint_unknown", "cell_lost"].includes(error.code);
+      if (isGone) this.#kept.delete(name);
       throw error;
     });
     return checkpoint;

@@ -1,5 +1,6 @@
 import { setImmediate as immediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { silentLogger } from "../../lib/log/logger.ts";
 import { WarmPool } from "./warm-pool.ts";
 
 class FakeItem implements AsyncDisposable {
@@ -58,6 +59,26 @@ describe("a warm pool", () => {
     expect(await pool.take()).not.toBe(dead);
     expect(dead?.disposals).toBe(1);
     await pool[Symbol.asyncDispose]();
+  });
+
+  test("a dead warm cell that cannot be removed is logged and does not end the process", async () => {
+    const warnings: unknown[] = [];
+    const logger = { ...silentLogger, warn: (_: string, facts?: object) => void warnings.push(facts) };
+    const unhandled: unknown[] = [];
+    const onUnhandled = (error: unknown) => void unhandled.push(error);
+    const dead = { [Symbol.asyncDispose]: () => Promise.reject(new Error("device or resource busy")) };
+    const pool = new WarmPool({ size: 1, make: async () => dead, isGood: () => false, logger });
+    await pool.filled();
+    process.on("unhandledRejection", onUnhandled);
+    try {
+      expect(pool.takeReady()).toBeUndefined();
+      await immediate();
+    } finally {
+      process.off("unhandledRejection", onUnhandled);
+      await pool[Symbol.asyncDispose]().catch(() => {});
+    }
+    expect(unhandled).toEqual([]);
+    expect(warnings).toMatchObject([{ error: { message: "device or resource busy" } }]);
   });
 
   test("a warm pool disposes its remaining items when it closes", async () => {

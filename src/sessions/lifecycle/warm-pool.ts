@@ -73,7 +73,7 @@ export class WarmPool<Item extends AsyncDisposable> implements AsyncDisposable {
         this.#refillSoon();
         return item;
       }
-      void item[Symbol.asyncDispose]();
+      void this.#remove(item);
     }
     this.fill();
     return undefined;
@@ -107,6 +107,15 @@ export class WarmPool<Item extends AsyncDisposable> implements AsyncDisposable {
     clearTimeout(this.#refill);
     await Promise.all(this.#making);
     await Promise.all(this.#ready.splice(0).map((item) => item[Symbol.asyncDispose]()));
+  }
+
+  /** Removes a dead item. Nobody waits for this, so a failure goes to the log: an unhandled one would end the process. */
+  async #remove(item: Item): Promise<void> {
+    try {
+      await item[Symbol.asyncDispose]();
+    } catch (error) {
+      (this.#options.logger ?? silentLogger).warn("a warm cell could not be removed", { error });
+    }
   }
 
   /** Refills a little later, so that it does not slow down the first answer of the item just handed out. */

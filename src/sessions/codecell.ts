@@ -402,7 +402,12 @@ export class Codecell implements AsyncDisposable {
       workspace.workspace && isMounted(this.#live) && (await this.#owned.isElsewhere(record.workspace));
     const live = await this.#live.openSession({ id, ...workspace, ...asked }).catch(explainNoDescriptors);
     if (isElsewhere) live.addNote("its files are on the machine that it ran on before; here its workspace is empty");
-    await session.restoreInto(live);
+    try {
+      await session.restoreInto(live);
+    } catch (error) {
+      await live.close().catch(() => {}); // the caller is told why the restore failed; the next try needs a cell of its own
+      throw error;
+    }
     return live;
   }
 

@@ -75,9 +75,9 @@ export class OwnedStore {
   /** What is known of a saved session; undefined if its record is missing or damaged. */
   async info(id: string, nextRunner: string): Promise<SessionInfo | undefined> {
     const record = await this.#store.read(id).catch((error: unknown) => {
-      // A store that cannot be reached says nothing about the session.
-      if (error instanceof CodecellError && error.code === "service_unavailable") throw error;
-      return undefined;
+      // A store that cannot be read now says nothing about the session.
+      if (error instanceof CodecellError && error.code === "snapshot_damaged") return undefined;
+      throw error;
     });
     return record && savedInfo(id, record, nextRunner);
   }

@@ -113,25 +113,52 @@ test("saves that are requested at the same time are one save", async () => {
   expect([snapshots(), saves.isDirty]).toEqual([1, false]);
 });
 
+/** A session with a save whose variables cannot be restored, because of `failure`. */
+function failingRestore(failure: unknown) {
+  const notes: string[] = [];
+  const snapshot = { sha256: "0".repeat(64), bytes: 1, savedMs: 1, run: 1, python: "3.99.0", runner: "fake" };
+  const store = { isUnsaved: async () => false, readSnapshot: () => Promise.reject(failure) };
+  const live = { features: [], addNote: (note: string) => notes.push(note) } as unknown as LiveSession;
+  const record = { version: 1 as const, id: "s", workspace: "w", createdMs: 0, usedMs: 0, runs: 1 };
+  const saved = { ...snapshot, saved: [], skipped: [] };
+  const of = { id: "s", key: "s", record: { ...record, snapshot: saved, unreported: ["a loss"] } };
+  const policy = parsePolicy({ session: { persist: true } });
+  const session = { ...of, held: {} as HeldSession, live: undefined };
+  const saves = new SessionSaves(session, store as unknown as SessionStorage, policy, () => 0);
+  return { saves, live, notes, session };
+}
+
 test.each([
   ["service_unavailable", "rejects"],
   ["session_busy", "rejects"],
+  ["cell_lost", "rejects"],
+  ["expression_failed", "rejects"],
+  ["too_large", "rejects"],
   ["snapshot_damaged", "starts without its variables"],
-] as const)("a session whose variables cannot be read because of %s %s", async (code, outcome) => {
-  const notes: string[] = [];
-  const snapshot = { sha256: "0".repeat(64), bytes: 1, savedMs: 1, run: 1, python: "3.99.0", runner: "fake" };
-  const store = {
-    isUnsaved: async () => false,
-    readSnapshot: () => Promise.reject(new CodecellError(code, "not now")),
-  } as unknown as SessionStorage;
-  const live = { features: [], addNote: (note: string) => notes.push(note) } as unknown as LiveSession;
-  const record = { version: 1 as const, id: "s", workspace: "w", createdMs: 0, usedMs: 0, runs: 1 };
-  const of = { id: "s", key: "s", record: { ...record, snapshot: { ...snapshot, saved: [], skipped: [] } } };
-  const policy = parsePolicy({ session: { persist: true } });
-  const saves = new SessionSaves({ ...of, held: {} as HeldSession, live: undefined }, store, policy, () => 0);
-  if (outcome === "rejects") await expect(saves.restoreInto(live)).rejects.toMatchObject({ code });
-  else expect(await saves.restoreInto(live)).toMatchObject({ problem: { code } });
-  expect(notes).toEqual(outcome === "rejects" ? [] : ["not now; the session starts without its variables"]);
+  ["variable_unserializable", "starts without its variables"],
+  ["not_supported", "starts without its variables"],
+] as const)("a session whose variables cannot be restored because of %s %s", async (code, outcome) => {
+  const { saves, live, notes, session } = failingRestore(new CodecellError(code, "not now"));
+  if (outcome === "rejects") {
+    await expect(saves.restoreInto(live)).rejects.toMatchObject({ code });
+    expect(session.record.unreported).toEqual(["a loss"]); // the next try tells it
+    return;
+  }
+  const isBroken = code === "variable_unserializable";
+  expect(await saves.restoreInto(live)).toMatchObject({ problem: { code: isBroken ? "snapshot_damaged" : code } });
+  const reason = isBroken ? "the saved variables of session s are damaged: not now" : "not now";
+  expect(notes).toEqual(["a loss", `${reason}; the session starts without its variables`]);
+  expect(session.record.unreported).toBeUndefined();
+});
+
+test("a session that cannot be restored because no file can be opened says that its save is unchanged", async () => {
+  const failure = Object.assign(new Error("EMFILE: too many open files"), { code: "EMFILE", syscall: "open" });
+  const { saves, live } = failingRestore(failure);
+  await expect(saves.restoreInto(live)).rejects.toMatchObject({
+    code: "cell_start_failed",
+    message: "session s could not be restored: EMFILE: too many open files",
+    hint: expect.stringContaining("its save is unchanged: try again"),
+  });
 });
 
 test("a mark that cannot be written is tried again by the next run, and the result says that nothing is saved", async () => {

@@ -1,9 +1,10 @@
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { diskFailure } from "../../lib/files/disk-failure.ts";
+import { isOutOfDescriptors } from "../../lib/files/no-descriptors.ts";
 import { SerialQueue } from "../../lib/waiting/serial-queue.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { LiveSession } from "../live-session.ts";
-import type { SessionRecord, SnapshotInfo } from "./session-record.ts";
+import { damagedSnapshot, type SessionRecord, type SnapshotInfo } from "./session-record.ts";
 import type { HeldSession, SessionStorage } from "./session-storage.ts";
 import { shownReason } from "./shown-reason.ts";
 import { readManifest } from "./snapshot-manifest.ts";
@@ -194,18 +195,27 @@ export class SessionSaves {
 
   /** Restores the variables of the last save in a fresh cell. The next result says what could not be restored. */
   async restoreInto(session: LiveSession): Promise<RestoreReport | undefined> {
-    const { snapshot, unreported: notes = [], ...record } = this.#of.record;
+    const { snapshot, unreported: notes = [] } = this.#of.record;
     for (const note of notes) session.addNote(note);
-    this.#of.record = snapshot ? { ...record, snapshot } : record;
     // The last cell, here or in a process that was killed, ended with unsaved variables.
     const isUnsaved = this.isDirty || this.#isLost;
     const isLost = isUnsaved || (this.#isPersistent && (await this.#store.isUnsaved(this.#of.key)));
+    const restoring = snapshot && this.#restore(session, snapshot, isLost);
+    const report = await restoring?.catch((error: unknown) => {
+      throw isRefused(error) ? error : restoreFailed(this.#of.id, error);
+    });
+    // Only now: after a restore that failed, the next cell has the same to tell.
+    const { unreported: _, ...record } = this.#of.record;
+    this.#of.record = record;
     this.#isLost = false;
     this.#savedChanges = this.#changes;
-    if (!snapshot) {
-      if (isLost) session.addNote("its cell exited before the variables were saved: the session starts without them");
-      return undefined;
-    }
+    if (!report && isLost)
+      session.addNote("its cell exited before the variables were saved: the session starts without them");
+    return report;
+  }
+
+  /** Throws if the save may be intact: a session that starts without it would be saved over it. */
+  async #restore(session: LiveSession, snapshot: SnapshotInfo, isLost: boolean): Promise<RestoreReport> {
     const hasFiles = await this.#workspace.restore(session, snapshot);
     const note = `variables ${hasFiles ? "and files " : ""}were restored from the save after run ${snapshot.run}`;
     try {
@@ -215,10 +225,9 @@ export class SessionSaves {
       tellDifferences(session, snapshot, failed);
       return { snapshot, failed, problem: undefined, note };
     } catch (error) {
-      // The variables are there, but not now: a session without them would be saved over them.
-      if (isRefused(error)) throw error;
+      const problem = uselessSave(this.#of.id, error);
+      if (problem === undefined) throw error;
       // The session must open, because its workspace is needed even without the variables.
-      const problem = error instanceof CodecellError ? error : new CodecellError("internal", messageOf(error));
       session.addNote(`${problem.message}; the session starts without its variables`);
       return { snapshot, failed: [], problem, note };
     }
@@ -277,6 +286,25 @@ export function lossBefore(id: string, { losses }: LiveSession, { snapshot }: Se
 /** Whether the store of sessions could not be reached, or does not take the writes of this process any more. */
 function isRefused(error: unknown): error is CodecellError {
   return error instanceof CodecellError && (error.code === "service_unavailable" || error.code === "session_busy");
+}
+
+/** What is wrong with a save that cannot be restored in this cell, now or later; undefined: it may be intact. */
+function uselessSave(id: string, error: unknown): CodecellError | undefined {
+  if (!(error instanceof CodecellError)) return undefined;
+  // The bytes are those that were saved, but no snapshot: a program in the cell can send anything.
+  if (error.code === "variable_unserializable") return damagedSnapshot(id, error.message, error);
+  // A runner that cannot restore variables cannot save them either: the save stays.
+  return error.code === "snapshot_damaged" || error.code === "not_supported" ? error : undefined;
+}
+
+function restoreFailed(id: string, cause: unknown): CodecellError {
+  const known = cause instanceof CodecellError ? cause : diskFailure(cause);
+  const code = known?.code ?? (isOutOfDescriptors(cause) ? "cell_start_failed" : "internal");
+  return new CodecellError(code, `session ${id} could not be restored: ${messageOf(known ?? cause)}`, {
+    hint: "its save is unchanged: try again; if it fails again, raise proc.memory or proc.timeout, or use another runner",
+    cause,
+    details: known?.details ?? {},
+  });
 }
 
 function saveFailed(id: string, cause: unknown): CodecellError {

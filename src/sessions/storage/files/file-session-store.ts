@@ -105,8 +105,10 @@ export class FileSessionStore implements SessionStorage {
   }
 
   async readSnapshot(id: string, info: SnapshotInfo): Promise<Uint8Array> {
-    const data = await readFile(this.#path(id, fileNames.snapshot(info.sha256))).catch((cause: unknown) => {
-      throw damagedSnapshot(id, "the file cannot be read", cause);
+    const data = await readFile(this.#path(id, fileNames.snapshot(info.sha256))).catch((error: unknown) => {
+      // Any other failure says nothing about the bytes: a process without descriptors, a disk that is not mounted yet.
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+      throw damagedSnapshot(id, "the file is missing", error);
     });
     if (data.byteLength !== info.bytes)
       throw damagedSnapshot(id, `the file has ${data.byteLength} bytes instead of ${info.bytes}`);

@@ -28,6 +28,11 @@ export function isDatabaseDown(error: unknown): boolean {
   return error instanceof CodecellError && error.code === "service_unavailable" && error.details.reason === "database";
 }
 
+/** Whether a unique index refused a row, because there is an equal one. */
+export function isDuplicate(error: unknown): boolean {
+  return error instanceof CodecellError && error.details.reason === "database" && error.details.code === "23505";
+}
+
 /** Somebody else holds the session now, and what this process knows of it is out of date. */
 export function lostOwnership(id: string): CodecellError {
   return new CodecellError("session_busy", `session ${id} is held by another process now; nothing was written`, {

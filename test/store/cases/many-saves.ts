@@ -17,6 +17,54 @@ export function manySavesCases(server: () => PostgresServer): void {
     });
     afterAll(() => database?.[Symbol.asyncDispose]());
 
+    /** Runs `work` while nothing of the session can be written, until `count` statements wait for that. */
+    const whileWaiting = async (count: number, work: () => void) => {
+      const other = await Database.open(url, { connections: 1 });
+      try {
+        await other.transaction(async (queries) => {
+          await queries.query("select 1 from codecell.sessions where id = 'equal' for update");
+          work();
+          const text =
+            "select count(*)::int as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+          const waiting = async () => Number((await server().query(url, text))[0]?.waiting);
+          await expect.poll(waiting).toBe(count);
+        });
+      } finally {
+        await other[Symbol.asyncDispose]();
+      }
+    };
+
+    test("two equal files that are completed at the same time are stored once, and the save succeeds", async () => {
+      await new PostgresDirectory(database).join(gateway);
+      const held = await new GatewayOwners(database, { id: gateway.id, assertHeld: () => {} }).acquire("equal");
+      if (!held) throw new Error("a new session is free");
+      const content = Buffer.alloc(2 ** 20, "equal"); // one piece, which is stored before the source ends
+      const [ends, isAtEnd]: [(() => void)[], Promise<void>[]] = [[], []];
+      const blobs = new BlobRows(database);
+      const writes = [1, 2].map(() => {
+        const end = new Promise<void>((resolve) => ends.push(resolve));
+        return new Promise<{ sha256: string }>((resolve, reject) => {
+          const atEnd = new Promise<void>((reached) => {
+            const source = async function* () {
+              yield content;
+              reached();
+              await end;
+            };
+            blobs.write("equal", held, "file", source()).then(resolve, reject);
+          });
+          isAtEnd.push(atEnd);
+        });
+      });
+      await Promise.all(isAtEnd);
+      await whileWaiting(2, () => {
+        for (const end of ends) end();
+      });
+      const [one, other] = await Promise.all(writes);
+      expect(one).toEqual(other);
+      const rows = await server().query(url, "select sha256 from codecell.blobs where session_id = 'equal'");
+      expect(rows).toEqual([{ sha256: one?.sha256 }]);
+    });
+
     test("leave connections to others: a lease is renewed and a session opened while all of them wait", async () => {
       // The lease has no connections of its own here: it must not need them.
       const directory = new PostgresDirectory(database);

@@ -1,7 +1,8 @@
 import { lstat, rename, rm, symlink } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { CodecellError } from "../../../../lib/errors.ts";
 import { removeTree } from "../../../../lib/files/remove-tree.ts";
+import { syncDirectory } from "../../../../lib/files/sync-directory.ts";
 import { formatSize } from "../../../../policy/format-units.ts";
 import type { SessionWorkspace } from "../../../runner.ts";
 import { runTool } from "./run-tool.ts";
@@ -16,6 +17,7 @@ export async function moveFiles(
   old: DiskPaths | undefined,
   disk: DiskPaths,
   bytes: number,
+  run: typeof runTool = runTool,
 ): Promise<void> {
   const path = join(workspace.root, workspace.name);
   const link = `${path}.link`;
@@ -23,19 +25,21 @@ export async function moveFiles(
   if (old) {
     const pinned = await pinImage(old);
     try {
-      await copyFiles(old.directory, disk.directory, bytes);
+      await copyFiles(old.directory, disk, bytes, run);
       await symlink(target, link);
       await rename(link, path);
+      await syncDirectory(workspace.root);
     } finally {
       await pinned.letGo();
     }
     await removeImage(old);
   } else if (await exists(path)) {
-    await copyFiles(path, disk.directory, bytes);
+    await copyFiles(path, disk, bytes, run);
     await symlink(target, link);
     const aside = `${path}.old`;
     await rename(path, aside);
     await rename(link, path);
+    await syncDirectory(workspace.root);
     await removeTree(aside);
   } else await symlink(target, path);
 }
@@ -49,9 +53,9 @@ export async function finishMove(root: string, name: string): Promise<void> {
   else await rename(join(root, name), path);
 }
 
-/** `cp` does not follow links, and keeps owners, holes and hard links. */
-async function copyFiles(from: string, to: string, bytes: number): Promise<void> {
-  await runTool("cp", ["--archive", "--", `${from}/.`, to]).catch((cause: unknown) => {
+/** `cp` does not follow links, and keeps owners, holes and hard links. The copy survives a power cut when this returns. */
+async function copyFiles(from: string, { image, directory }: DiskPaths, bytes: number, run: typeof runTool) {
+  await run("cp", ["--archive", "--", `${from}/.`, directory]).catch((cause: unknown) => {
     throw new CodecellError(
       "cell_start_failed",
       `the files of the session do not fit proc.disk (${formatSize(bytes)})`,
@@ -62,6 +66,15 @@ async function copyFiles(from: string, to: string, bytes: number): Promise<void>
       },
     );
   });
+  try {
+    await run("sync", ["--file-system", "--", directory]);
+    await syncDirectory(dirname(image));
+  } catch (cause) {
+    throw new CodecellError("disk_failed", "the files of the session could not be written to a disk of their own", {
+      hint: "they are unchanged: check the disk of the state directory, free some space, and try again",
+      cause,
+    });
+  }
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
-import { type FileHandle, open, rm } from "node:fs/promises";
+import { type FileHandle, lstat, open, realpath, rm, stat } from "node:fs/promises";
 import { CodecellError } from "../../../lib/errors.ts";
+import { writeFileAtomically } from "../../../lib/files/atomic-file.ts";
 import { SafeText } from "../format/text/safe-text.ts";
 import type { Output } from "../shell/terminal.ts";
 
@@ -24,45 +25,68 @@ export async function writeToOutput(
   await terminal?.end();
 }
 
-/** Writes bytes to a file of the host. Overwrites a file only if forced; removes an incomplete file. */
+/** Writes bytes to a file of the host, whole or not at all. Replaces a file only if forced: until all bytes are there, the old one stays. */
 export async function writeToFile(
   data: AsyncIterable<Uint8Array>,
   path: string,
   { force, signal, shown }: WriteOptions & { readonly shown: string },
 ): Promise<number> {
-  const file = await openTarget(path, force, shown);
   let written = 0;
-  try {
+  const counted = async function* () {
     for await (const bytes of data) {
       signal.throwIfAborted();
-      await file.writeFile(bytes); // appends to the previous write
       written += bytes.byteLength;
+      yield bytes;
     }
-    await file.close();
-  } catch (error) {
-    await file.close().catch(() => {});
-    if (!force) await rm(path, { force: true }); // `wx` created it, so it is ours
-    throw error;
-  }
+  };
+  const entry = force ? await lstat(path).catch(() => undefined) : undefined;
+  const old = entry && (await stat(path).catch(() => undefined)); // a link may lead nowhere
+  if (old?.isFile()) await replaceFile(await realpath(path), counted(), old.mode & 0o777, shown);
+  else await writeInPlace(await openTarget(path, entry !== undefined, shown), counted(), entry ? undefined : path);
   return written;
 }
 
-async function openTarget(path: string, force: boolean, shown: string): Promise<FileHandle> {
+async function replaceFile(path: string, data: AsyncIterable<Uint8Array>, mode: number, shown: string): Promise<void> {
+  await writeFileAtomically(path, data, mode).catch((cause: NodeJS.ErrnoException) => {
+    // The directory cannot be written. Anything else is a failure of the source or of the disk, and says so itself.
+    const isOfTheTarget = ["EACCES", "EPERM", "EROFS"].includes(cause.code ?? "") && cause.syscall === "open";
+    throw isOfTheTarget ? cannotWrite(shown, cause) : cause;
+  });
+}
+
+/** Writes a new file, or something that is no file, such as a device or a pipe. `own`: the path to remove after a failure. */
+async function writeInPlace(file: FileHandle, data: AsyncIterable<Uint8Array>, own: string | undefined): Promise<void> {
   try {
-    return await open(path, force ? "w" : "wx");
+    for await (const bytes of data) await file.writeFile(bytes); // appends to the previous write
+    await file.close();
+  } catch (error) {
+    await file.close().catch(() => {});
+    if (own !== undefined) await rm(own, { force: true }); // `wx` created it, so it is ours
+    throw error;
+  }
+}
+
+async function openTarget(path: string, exists: boolean, shown: string): Promise<FileHandle> {
+  try {
+    return await open(path, exists ? "w" : "wx");
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === "EEXIST" && !statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
       throw new CodecellError("usage", `${shown} already exists`, { hint: "use --force to overwrite it", cause });
     }
-    const reasons: Record<string, string> = {
-      ENOENT: "is in a directory that does not exist",
-      ENOTDIR: "has a parent that is not a directory",
-      EISDIR: "is a directory",
-      EEXIST: "is a directory",
-    };
-    throw new CodecellError("usage", `${shown} ${reasons[code ?? ""] ?? "cannot be written"}`, { cause });
+    throw cannotWrite(shown, cause);
   }
+}
+
+function cannotWrite(shown: string, cause: unknown): CodecellError {
+  const reasons: Record<string, string> = {
+    ENOENT: "is in a directory that does not exist",
+    ENOTDIR: "has a parent that is not a directory",
+    EISDIR: "is a directory",
+    EEXIST: "is a directory",
+  };
+  const { code } = cause as NodeJS.ErrnoException;
+  return new CodecellError("usage", `${shown} ${reasons[code ?? ""] ?? "cannot be written"}`, { cause });
 }
 
 /** Untrusted text on a terminal: escape sequences are made visible, and binary data is refused at the start. */

@@ -1,0 +1,54 @@
+import { chmod, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { writeToFile } from "./write-artifact.ts";
+
+const how = { force: true, signal: new AbortController().signal, shown: "out.txt" };
+
+async function begin() {
+  const directory = await mkdtemp(join(tmpdir(), "codecell-write-"));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  return { directory, path: join(directory, "out.txt") };
+}
+
+async function* failing() {
+  yield Buffer.from("half");
+  throw new Error("the session is gone");
+}
+
+async function* whole() {
+  yield Buffer.from("new ");
+  yield Buffer.from("content");
+}
+
+test("a file that --force overwrites keeps its old content if the new one cannot be read to its end", async () => {
+  const { directory, path } = await begin();
+  await writeFile(path, "old content");
+  await expect(writeToFile(failing(), path, how)).rejects.toThrow("the session is gone");
+  expect([await readFile(path, "utf8"), await readdir(directory)]).toEqual(["old content", ["out.txt"]]);
+});
+
+test("a file that --force overwrites keeps its permissions, and a link to it stays a link", async () => {
+  const { directory, path } = await begin();
+  const link = join(directory, "link");
+  await writeFile(path, "old content");
+  await chmod(path, 0o640);
+  await symlink("out.txt", link);
+  expect(await writeToFile(whole(), link, how)).toBe(11);
+  expect([await readFile(path, "utf8"), (await stat(path)).mode & 0o777]).toEqual(["new content", 0o640]);
+  expect(await readlink(link)).toBe("out.txt");
+});
+
+test("a new file that cannot be written to its end is removed, with --force too", async () => {
+  const { directory, path } = await begin();
+  for (const force of [false, true])
+    await expect(writeToFile(failing(), path, { ...how, force })).rejects.toThrow("the session is gone");
+  expect(await readdir(directory)).toEqual([]);
+});
+
+test("--force writes to a device, and refuses a directory", async () => {
+  const { directory } = await begin();
+  expect(await writeToFile(whole(), "/dev/null", how)).toBe(11);
+  await expect(writeToFile(whole(), directory, how)).rejects.toMatchObject({ message: "out.txt is a directory" });
+});

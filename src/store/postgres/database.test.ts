@@ -4,6 +4,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { silentLogger } from "../../lib/log/logger.ts";
 import { Database } from "./database.ts";
 
 /** A message of PostgreSQL: its kind, its length, its body. */
@@ -88,5 +89,44 @@ describe("opening a database", () => {
   test("with a certificate that cannot be read names the file", async () => {
     const open = Database.open("postgres://127.0.0.1/x?sslmode=verify-full&sslrootcert=/none.pem");
     await expect(open).rejects.toMatchObject({ code: "usage", message: expect.stringContaining("/none.pem") });
+  });
+});
+
+describe("a transaction", () => {
+  const ready = (state: "I" | "T") => message("Z", state);
+  const encodingRow = Buffer.concat([
+    message("T", "\0\u0001encoding\0", 0, "\0\0", 25, "\0\0", 0, "\0\0"),
+    message("D", "\0\u0001", 4, "UTF8"),
+    message("C", "SELECT 1\0"),
+    ready("I"),
+  ]);
+
+  test("whose server restarts between two statements fails, and leaves the process and the pool usable", async () => {
+    const sockets: Socket[] = [];
+    const server = createServer((socket) => {
+      sockets.push(socket);
+      socket.once("data", () => {
+        socket.write(Buffer.concat([message("R", 0), ready("I")]));
+        socket.on("data", (data) => {
+          const isBegin = data.subarray(5, -1).toString() === "begin";
+          socket.write(isBegin ? Buffer.concat([message("C", "BEGIN\0"), ready("T")]) : encodingRow);
+        });
+      });
+    }).listen(0, "127.0.0.1");
+    onTestFinished(() => void server.close());
+    await once(server, "listening");
+    const { port } = server.address() as { port: number };
+    const warnings: string[] = [];
+    const logger = { ...silentLogger, warn: (text: string) => void warnings.push(text) };
+    await using database = await Database.open(`postgres://me@127.0.0.1:${port}/x`, { logger });
+    const interrupted = database.transaction(async (queries) => {
+      const broke = vi.waitUntil(() => warnings.length > 0);
+      sockets[0]?.end(message("E", "SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0"));
+      await broke;
+      return await queries.query("select 1");
+    });
+    await expect(interrupted).rejects.toMatchObject({ code: "service_unavailable" });
+    expect(await database.query("select 1")).toEqual([{ encoding: "UTF8" }]);
+    expect(sockets).toHaveLength(2);
   });
 });

@@ -49,6 +49,14 @@ export interface RawConnection {
   once(event: "end", listener: () => void): unknown;
 }
 
+interface DatabaseParts {
+  readonly label: string;
+  readonly pool: Pool;
+  readonly newClient: () => RawConnection;
+  readonly sockets: ReadonlySet<Socket>;
+  readonly logger: Logger;
+}
+
 /** A PostgreSQL database: a bounded pool of connections, with errors that say what to do. */
 export class Database implements Queries, AsyncDisposable {
   /** how messages name it */
@@ -57,14 +65,16 @@ export class Database implements Queries, AsyncDisposable {
   readonly #newClient: () => RawConnection;
   readonly #sockets: ReadonlySet<Socket>;
   readonly #bulk: Semaphore;
+  readonly #logger: Logger;
   #closing: Promise<void> | undefined;
 
-  private constructor(label: string, pool: Pool, newClient: () => RawConnection, sockets: ReadonlySet<Socket>) {
-    this.label = label;
-    this.#pool = pool;
-    this.#bulk = new Semaphore(Math.max(1, Math.floor(pool.options.max * limits.bulkPart)));
-    this.#newClient = newClient;
-    this.#sockets = sockets;
+  private constructor(parts: DatabaseParts) {
+    this.label = parts.label;
+    this.#pool = parts.pool;
+    this.#bulk = new Semaphore(Math.max(1, Math.floor(parts.pool.options.max * limits.bulkPart)));
+    this.#newClient = parts.newClient;
+    this.#sockets = parts.sockets;
+    this.#logger = parts.logger;
   }
 
   /** Opens a database and checks that it answers. */
@@ -82,7 +92,10 @@ export class Database implements Queries, AsyncDisposable {
     });
     // An idle connection broke: the pool opens another one when it needs it.
     pool.on("error", (error) => logger.warn("a connection to the database broke", { error: messageOf(error) }));
-    const database = new Database(databaseLabel(address), pool, () => new pg.Client(config), sockets);
+    const database = new Database({
+      ...{ label: databaseLabel(address), pool, sockets, logger },
+      newClient: () => new pg.Client(config),
+    });
     try {
       await assertTakesAnyText(database);
     } catch (error) {
@@ -112,6 +125,12 @@ export class Database implements Queries, AsyncDisposable {
   async transaction<Result>(work: (queries: Queries) => Promise<Result>): Promise<Result> {
     return this.#ask(async () => {
       const client = await this.#pool.connect();
+      // The pool does not listen to a connection that it gave away. Without a listener, a server that restarts between two
+      // statements would end this process. The next statement fails anyway, and that is what the caller gets.
+      const onBroken = (error: Error) => {
+        this.#logger.warn("the database broke a connection in a transaction", { error: messageOf(error) });
+      };
+      client.on("error", onBroken);
       let broken: unknown;
       try {
         await client.query("begin");
@@ -125,6 +144,7 @@ export class Database implements Queries, AsyncDisposable {
         });
         throw error;
       } finally {
+        client.off("error", onBroken); // from here on the pool listens again
         client.release(broken !== undefined);
       }
     });

@@ -134,7 +134,10 @@ export class Cluster implements AsyncDisposable {
       const { api, settings } = this;
       await using cleanup = new Cleanup();
       const orphans = new Orphans(api, this.#gateway, this.#logger);
-      const lease = await HeldLease.take(api, this.#gateway, this.#logger, () => void orphans.look());
+      const lease = await HeldLease.take(api, this.#gateway, this.#logger, {
+        onRenewed: () => void orphans.look(),
+        onMissed: () => orphans.lookAnew(),
+      });
       cleanup.defer(() => lease[Symbol.asyncDispose]());
       const watch = await new PodWatch(api, `${gatewayLabel}=${this.#gateway}`, this.#logger).open();
       cleanup.defer(() => watch[Symbol.asyncDispose]());

@@ -9,7 +9,7 @@ afterEach(() => void vi.useRealTimers());
 
 /** One lease, whose version each change raises. */
 function leases() {
-  const state = { version: 1, renewals: 0 };
+  const state = { version: 1, renewals: 0, isAway: false };
   const lease = () => ({
     metadata: {
       ...{ name: "codecell-gateway-me", uid: "u", resourceVersion: String(state.version) },
@@ -18,6 +18,7 @@ function leases() {
     spec: { leaseDurationSeconds: 30 },
   });
   const json = async ({ verb, body }: ApiRequest): Promise<unknown> => {
+    if (state.isAway) throw new Error("connect ECONNREFUSED");
     if (verb === "list") return { items: [lease()] };
     if (verb === "update") {
       const { resourceVersion } = (body as { metadata: { resourceVersion: string } }).metadata;
@@ -33,10 +34,22 @@ function leases() {
 
 test("a lease that was changed by somebody else, or by a renewal whose answer was lost, is renewed all the same", async () => {
   const { api, state } = leases();
-  await using _lease = await HeldLease.take(api, "me", silentLogger, () => {});
+  await using _lease = await HeldLease.take(api, "me", silentLogger, { onRenewed() {}, onMissed() {} });
   await vi.advanceTimersByTimeAsync(10_000);
   expect(state.renewals).toBe(1);
   state.version++;
   await vi.advanceTimersByTimeAsync(20_000);
   expect(state.renewals).toBe(3);
+});
+
+test("each renewal that the API server did not answer is told, and each that it did", async () => {
+  const { api, state } = leases();
+  const told: string[] = [];
+  const listener = { onRenewed: () => void told.push("renewed"), onMissed: () => void told.push("missed") };
+  await using _lease = await HeldLease.take(api, "me", silentLogger, listener);
+  for (const isAway of [false, true, false]) {
+    state.isAway = isAway;
+    await vi.advanceTimersByTimeAsync(10_000);
+  }
+  expect(told).toEqual(["renewed", "missed", "renewed"]);
 });

@@ -6,7 +6,7 @@ import type { ClusterApi } from "../client/cluster-api.ts";
 import { gatewayLabel, labelsOf, managedBy, selectorOf } from "../labels.ts";
 
 export const leaseSeconds = 30;
-const renewMs = (leaseSeconds * 1000) / 3;
+export const renewMs = (leaseSeconds * 1000) / 3;
 
 export const leasePrefix = "codecell-gateway-";
 
@@ -24,34 +24,41 @@ export const leaseSchema = z.object({
 
 export type GatewayLease = z.output<typeof leaseSchema>;
 
+/** Called after each attempt to renew the lease. */
+export interface RenewalListener {
+  /** the API server answers: the moment to look for what dead gateways left */
+  readonly onRenewed: () => void;
+  /** it did not, or not in time */
+  readonly onMissed: () => void;
+}
+
 /** Shows the other gateways that this one lives. Without it they delete its pods. */
 export class HeldLease implements AsyncDisposable {
   readonly #api: ClusterApi;
   readonly #gateway: string;
   readonly #logger: Logger;
-  readonly #onRenewed: () => void;
+  readonly #listener: RenewalListener;
   #version: string;
   #timer: NodeJS.Timeout | undefined;
   #renewing: Promise<void> | undefined;
   #isClosed = false;
 
-  private constructor(api: ClusterApi, gateway: string, logger: Logger, onRenewed: () => void, version: string) {
+  private constructor(api: ClusterApi, gateway: string, logger: Logger, listener: RenewalListener, version: string) {
     this.#api = api;
     this.#gateway = gateway;
     this.#logger = logger;
-    this.#onRenewed = onRenewed;
+    this.#listener = listener;
     this.#version = version;
     this.#schedule();
   }
 
-  /** `onRenewed` is called after each renewal: the moment to look for what dead gateways left. */
-  static async take(api: ClusterApi, gateway: string, logger: Logger, onRenewed: () => void): Promise<HeldLease> {
+  static async take(api: ClusterApi, gateway: string, logger: Logger, listener: RenewalListener): Promise<HeldLease> {
     const request = { verb: "create", resource: "leases", path: api.path("leases") } as const;
     const body = leaseOf(gateway, undefined);
     const made = await api.json({ ...request, body }).catch((error: unknown) => {
       throw api.explain(error, request);
     });
-    return new HeldLease(api, gateway, logger, onRenewed, leaseSchema.parse(made).metadata.resourceVersion);
+    return new HeldLease(api, gateway, logger, listener, leaseSchema.parse(made).metadata.resourceVersion);
   }
 
   #schedule(): void {
@@ -69,10 +76,11 @@ export class HeldLease implements AsyncDisposable {
         await this.#lookUp();
         await this.#update();
       });
-      this.#onRenewed();
+      this.#listener.onRenewed();
     } catch (error) {
-      if (error instanceof ApiRefusal && error.status === 404) await this.#again();
-      else this.#logger.warn("the lease of this gateway could not be renewed", { error });
+      if (error instanceof ApiRefusal && error.status === 404) return await this.#again();
+      this.#listener.onMissed();
+      this.#logger.warn("the lease of this gateway could not be renewed", { error });
     }
   }
 

@@ -5,7 +5,16 @@ import type { ApiRequest, ClusterApi } from "../client/cluster-api.ts";
 import { Orphans } from "./orphans.ts";
 
 /** The parts of a namespace that matter here. */
-function namespace(gateways: string[], pods: [name: string, gateway: string][]) {
+function namespace(
+  gateways: string[],
+  pods: [name: string, gateway: string][],
+  {
+    onSourcesListed = () => {},
+    onSandboxesListed = () => {},
+  }: { onSourcesListed?: () => void; onSandboxesListed?: (resource: string) => void } = {},
+) {
+  const sources = new Map([["s", "me"]]);
+  const sandboxes = new Map<string, string>();
   const versions = new Map(gateways.map((gateway) => [gateway, 1]));
   const left = new Map(pods);
   const deleted: unknown[] = [];
@@ -24,8 +33,22 @@ function namespace(gateways: string[], pods: [name: string, gateway: string][]) 
       }));
       return { items };
     }
-    if (verb === "list" && resource === "configmaps")
-      return { items: [{ metadata: { name: "s", labels: labels("me") } }] };
+    if (verb === "list" && resource === "configmaps") {
+      onSourcesListed();
+      return {
+        items: [...sources].map(([source, gateway]) => ({
+          metadata: { name: source, uid: `u-${source}`, labels: labels(gateway) },
+        })),
+      };
+    }
+    if (verb === "list" && resource.startsWith("sandbox")) {
+      await onSandboxesListed(resource);
+      return {
+        items: [...sandboxes].map(([sandbox, gateway]) => ({
+          metadata: { name: sandbox, uid: `u-${sandbox}`, labels: labels(gateway) },
+        })),
+      };
+    }
     if (verb === "list") {
       return {
         items: [...left].map(([pod, gateway]) => ({
@@ -34,7 +57,8 @@ function namespace(gateways: string[], pods: [name: string, gateway: string][]) 
         })),
       };
     }
-    if (!left.delete(name) && !versions.delete(name.replace("codecell-gateway-", "")))
+    const isThere = [left, sources, sandboxes].some((objects) => objects.delete(name));
+    if (!isThere && !versions.delete(name.replace("codecell-gateway-", "")))
       throw new ApiRefusal(404, "NotFound", "gone");
     deleted.push([name, body]);
     return {};
@@ -45,7 +69,7 @@ function namespace(gateways: string[], pods: [name: string, gateway: string][]) 
     explain: (error: unknown) => error,
   };
   const renew = (gateway: string) => versions.set(gateway, (versions.get(gateway) ?? 0) + 1);
-  return { api: api as unknown as ClusterApi, deleted, renew };
+  return { api: api as unknown as ClusterApi, deleted, renew, sources, sandboxes };
 }
 
 test("pods of a gateway whose lease is not renewed are deleted by their uid, and then its lease", async () => {
@@ -59,8 +83,10 @@ test("pods of a gateway whose lease is not renewed are deleted by their uid, and
   );
   let now = 0;
   const orphans = new Orphans(api, "me", silentLogger, () => now);
-  await orphans.look();
-  expect(deleted).toEqual([]);
+  for (now of [0, 10_000, 20_000, 30_000]) {
+    await orphans.look();
+    expect(deleted).toEqual([]);
+  }
   now = 31_000;
   renew("alive");
   await orphans.look();
@@ -80,4 +106,63 @@ test("pods of a gateway without a lease are deleted", async () => {
   const { api, deleted } = namespace(["me"], [["p", "long-gone"]]);
   await new Orphans(api, "me", silentLogger, () => 0).look();
   expect(deleted).toEqual([["p", { preconditions: { uid: "u-p" } }]]);
+});
+
+test("after an outage of the API server, in which nobody could renew a lease, each gateway has a full lease to show that it lives", async () => {
+  const { api, deleted, renew } = namespace(
+    ["me", "slow", "dead"],
+    [
+      ["p1", "slow"],
+      ["p2", "dead"],
+    ],
+  );
+  let now = 0;
+  const orphans = new Orphans(api, "me", silentLogger, () => now);
+  await orphans.look();
+  for (now of [90_000, 100_000, 110_000]) await orphans.look();
+  renew("slow");
+  now = 119_000;
+  await orphans.look();
+  expect(deleted).toEqual([]);
+  now = 121_000;
+  await orphans.look();
+  expect(deleted).toEqual([
+    ["p2", { preconditions: { uid: "u-p2" } }],
+    ["codecell-gateway-dead", { preconditions: { uid: "dead", resourceVersion: "1" } }],
+  ]);
+});
+
+test("a gateway that failed to renew its own lease does not judge others by the time in which it failed", async () => {
+  const { api, deleted } = namespace(["me", "other"], [["p", "other"]]);
+  let now = 0;
+  const orphans = new Orphans(api, "me", silentLogger, () => now);
+  for (now of [0, 10_000, 20_000]) await orphans.look();
+  orphans.lookAnew();
+  for (now of [31_000, 41_000, 51_000, 60_000]) await orphans.look();
+  expect(deleted).toEqual([]);
+  now = 62_000;
+  await orphans.look();
+  expect(deleted).toContainEqual(["p", { preconditions: { uid: "u-p" } }]);
+});
+
+test("sources of a gateway that started during a look stay, and those of a dead one are deleted by their uid", async () => {
+  const { api, deleted, renew, sources } = namespace(["me"], [], {
+    onSourcesListed: () => {
+      renew("new");
+      sources.set("new-sources", "new").set("old-sources", "long-gone");
+    },
+  });
+  await new Orphans(api, "me", silentLogger, () => 0).look();
+  expect(deleted).toEqual([["old-sources", { preconditions: { uid: "u-old-sources" } }]]);
+});
+
+test("warm pools of a gateway that started during a look stay, also if another gateway's were deleted before", async () => {
+  const { api, deleted, renew, sandboxes } = namespace(["me"], [], {
+    onSandboxesListed: (resource) => {
+      if (resource === "sandboxclaims") sandboxes.set("old-claim", "long-gone");
+      else if (renew("new")) sandboxes.set("new-pool", "new");
+    },
+  });
+  await new Orphans(api, "me", silentLogger, () => 0).look();
+  expect(deleted).toEqual([["old-claim", { preconditions: { uid: "u-old-claim" } }]]);
 });

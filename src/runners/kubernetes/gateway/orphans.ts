@@ -6,16 +6,24 @@ import type { ClusterApi } from "../client/cluster-api.ts";
 import { gatewayLabel, managedBy, roleLabel, selectorOf } from "../labels.ts";
 import { deletePod } from "../pod/delete-pod.ts";
 import { podSchema } from "../pod/watched-pod.ts";
-import { type GatewayLease, listLeases } from "./gateway-lease.ts";
+import { type GatewayLease, listLeases, renewMs } from "./gateway-lease.ts";
 
 const configMapsSchema = z.object({
   items: z.array(
-    z.object({ metadata: z.object({ name: z.string(), labels: z.record(z.string(), z.string()).catch({}) }) }),
+    z.object({
+      metadata: z.object({ name: z.string(), uid: z.string(), labels: z.record(z.string(), z.string()).catch({}) }),
+    }),
   ),
 });
 
 /** Pods of gateways without a lease are rare, and a list of all pods is expensive. */
 const fullLookMs = 300_000;
+
+/**
+ * Between looks that are further apart, the API server may have been away, or this machine paused. The other gateways may not have
+ * been able to renew their leases in that time, so it does not count.
+ */
+const longestGapMs = 2 * renewMs;
 
 /** Deletes what gateways left that are dead: pods whose gateway's lease is gone or has not been renewed. */
 export class Orphans {
@@ -27,6 +35,7 @@ export class Orphans {
   readonly #seen = new Map<string, { readonly version: string; readonly atMs: number }>();
   #looking: Promise<void> | undefined;
   #fullLookAt = 0;
+  #lookedAtMs = 0;
 
   constructor(api: ClusterApi, own: string, logger: Logger, now: () => number = () => performance.now()) {
     this.#api = api;
@@ -38,22 +47,33 @@ export class Orphans {
   /** One look at a time. It fails silently: the next renewal looks again. */
   look(): Promise<void> {
     this.#looking ??= this.#look()
-      .catch((error: unknown) => this.#logger.warn("could not look for pods of dead gateways", { error }))
+      .catch((error: unknown) => {
+        this.lookAnew();
+        this.#logger.warn("could not look for pods of dead gateways", { error });
+      })
       .finally(() => {
         this.#looking = undefined;
       });
     return this.#looking;
   }
 
+  /** The API server did not answer this gateway, so perhaps nobody: each lease is given its full time from the next look on. */
+  lookAnew(): void {
+    this.#seen.clear();
+  }
+
   async #look(): Promise<void> {
     const leases = await listLeases(this.#api);
+    if (this.#now() - this.#lookedAtMs > longestGapMs) this.lookAnew();
+    this.#lookedAtMs = this.#now();
     const expired = leases.filter((lease) => this.#isExpired(lease));
     const isFull = this.#now() >= this.#fullLookAt;
     if (expired.length === 0 && !isFull) return;
     const living = new Set([this.#own, ...leases.filter((lease) => !expired.includes(lease)).map(gatewayOf)]);
-    await this.#deleteSandboxes(living); // before their pods, which agent-sandbox would start again
-    await this.#deletePods(living);
-    await this.#deleteSources(living);
+    const isDead = this.#judge(living);
+    await deleteSandboxObjects(this.#api, isDead, this.#logger); // before their pods, which agent-sandbox would start again
+    await this.#deletePods(isDead);
+    await this.#deleteSources(isDead);
     for (const lease of expired) await this.#deleteLease(lease);
     this.#fullLookAt = this.#now() + fullLookMs;
   }
@@ -68,50 +88,48 @@ export class Orphans {
     return gatewayOf(lease) !== this.#own && this.#now() - seen.atMs > lease.spec.leaseDurationSeconds * 1000;
   }
 
-  async #deletePods(living: ReadonlySet<string>): Promise<void> {
-    const labelSelector = selectorOf(managedBy);
-    const request = { verb: "list", resource: "pods", path: this.#api.path("pods"), query: { labelSelector } } as const;
-    const list = await this.#api.json(request).catch((error: unknown) => {
-      throw this.#api.explain(error, request);
-    });
-    const pods = z.object({ items: z.array(podSchema) }).parse(list).items;
-    // A gateway takes its lease before its first pod, so one without a lease is dead, unless the lease was listed too early.
-    const orphans = pods.filter(({ metadata }) => {
-      const gateway = metadata.labels[gatewayLabel];
-      return gateway !== undefined && !living.has(gateway) && !metadata.deletionTimestamp;
-    });
-    if (orphans.length === 0) return;
-    const now = await this.#livingNow();
-    for (const { metadata } of orphans.filter((pod) => !now.has(pod.metadata.labels[gatewayLabel] ?? ""))) {
-      this.#logger.info("deleting the pod of a gateway that is gone", { pod: metadata.name });
-      await deletePod(this.#api, metadata.name, { uid: metadata.uid });
-    }
-  }
-
-  /** Claims and warm pools of dead gateways, where agent-sandbox is installed. */
-  async #deleteSandboxes(living: ReadonlySet<string>): Promise<void> {
-    let now: Promise<ReadonlySet<string>> | undefined;
-    const isDead = async (gateway: string) => {
-      if (living.has(gateway)) return false;
-      now ??= this.#livingNow();
-      return !(await now).has(gateway);
+  /**
+   * A gateway takes its lease before it makes anything, so one without a lease is dead, unless its lease was listed too early:
+   * gateways start during a look. So the leases are listed again for each gateway that something was found of.
+   */
+  #judge(living: ReadonlySet<string>): IsDead {
+    const known = new Map([...living].map((gateway) => [gateway, false]));
+    return async (gateway) => {
+      const verdict = known.get(gateway) ?? !(await this.#livingNow()).has(gateway);
+      known.set(gateway, verdict);
+      return verdict;
     };
-    await deleteSandboxObjects(this.#api, isDead, this.#logger);
   }
 
   async #livingNow(): Promise<ReadonlySet<string>> {
     return new Set((await listLeases(this.#api)).filter((lease) => !this.#isExpired(lease)).map(gatewayOf));
   }
 
+  async #deletePods(isDead: IsDead): Promise<void> {
+    const labelSelector = selectorOf(managedBy);
+    const request = { verb: "list", resource: "pods", path: this.#api.path("pods"), query: { labelSelector } } as const;
+    const list = await this.#api.json(request).catch((error: unknown) => {
+      throw this.#api.explain(error, request);
+    });
+    const pods = z.object({ items: z.array(podSchema) }).parse(list).items;
+    for (const { metadata } of pods) {
+      const gateway = metadata.labels[gatewayLabel];
+      if (gateway === undefined || metadata.deletionTimestamp || !(await isDead(gateway))) continue;
+      this.#logger.info("deleting the pod of a gateway that is gone", { pod: metadata.name });
+      await deletePod(this.#api, metadata.name, { uid: metadata.uid });
+    }
+  }
+
   /** A gateway that was killed while it examined an image left the kernel's sources. */
-  async #deleteSources(living: ReadonlySet<string>): Promise<void> {
+  async #deleteSources(isDead: IsDead): Promise<void> {
     const query = { labelSelector: `${selectorOf(managedBy)},${roleLabel}=examiner` };
     const request = { verb: "list", resource: "configmaps", path: this.#api.path("configmaps"), query } as const;
     const { items } = configMapsSchema.parse(await this.#api.json(request));
-    for (const { name, labels } of items.map(({ metadata }) => metadata)) {
-      if (living.has(labels[gatewayLabel] ?? "")) continue;
+    for (const { name, uid, labels } of items.map(({ metadata }) => metadata)) {
+      if (!(await isDead(labels[gatewayLabel] ?? ""))) continue;
       const path = this.#api.path("configmaps", name);
-      await this.#api.json({ verb: "delete", resource: "configmaps", path }).catch((error: unknown) => {
+      const body = { preconditions: { uid } };
+      await this.#api.json({ verb: "delete", resource: "configmaps", path, body }).catch((error: unknown) => {
         if (!(error instanceof ApiRefusal)) throw error; // another gateway was faster
       });
     }
@@ -126,6 +144,8 @@ export class Orphans {
     this.#seen.delete(metadata.name);
   }
 }
+
+type IsDead = (gateway: string) => Promise<boolean>;
 
 function gatewayOf({ metadata }: GatewayLease): string {
   return metadata.labels[gatewayLabel] ?? "";

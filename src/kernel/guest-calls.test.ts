@@ -112,3 +112,30 @@ test("a large answer waits for credit, so a program that does not read it fills 
   calls.grant(1024 * 1024);
   await expect.poll(bytes).toBe(2 * 1024 * 1024);
 });
+
+test("a piece of arguments does not keep the frame that it came in", async () => {
+  const { calls, sent } = opened(async ({ arguments: data }) => data);
+  const data = "[1,2,3]";
+  const frame = Buffer.alloc(1); // the same for every piece: whatever is kept of it is overwritten
+  calls.receive({ t: "call", id: 1, call: 1, name: "f", size: data.length }, Buffer.alloc(0), true);
+  for (const byte of Buffer.from(data)) {
+    frame[0] = byte;
+    calls.receive({ t: "call", id: 1, call: 1 }, frame, true);
+  }
+  await expect.poll(() => sent.map(({ body }) => body)).toEqual([data]);
+});
+
+test("an empty piece after the last one does not start a call again", () => {
+  let started = 0;
+  const { calls, call } = opened(() => {
+    started++;
+    return new Promise(() => {});
+  });
+  call(1, "{}");
+  call(2, "");
+  for (let count = 0; count < 5; count++) {
+    calls.receive({ t: "call", id: 1, call: 1 }, Buffer.alloc(0), true);
+    calls.receive({ t: "call", id: 1, call: 2 }, Buffer.alloc(0), true);
+  }
+  expect(started).toBe(2);
+});

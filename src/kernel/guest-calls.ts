@@ -1,5 +1,6 @@
 import { CodecellError, messageOf } from "../lib/errors.ts";
 import { GuestFailure } from "../lib/guest-failure.ts";
+import { ArgumentBytes } from "./argument-bytes.ts";
 import { Credit } from "./credit.ts";
 import type { CellMessage, GuestError, HostMessage } from "./messages.ts";
 
@@ -32,9 +33,10 @@ interface Open {
   readonly run: number;
   readonly name: string;
   readonly size: number;
-  readonly chunks: Uint8Array[];
+  readonly arguments: ArgumentBytes;
   readonly ending: AbortController;
-  received: number;
+  /** the host has all arguments and answers it */
+  isComplete: boolean;
 }
 
 type CallMessage = Extract<CellMessage, { t: "call" }>;
@@ -62,13 +64,16 @@ export class GuestCalls {
     if (!isRunning) return;
     const call = this.#open.get(message.call) ?? this.#begin(message);
     if (call === undefined) return;
-    if (call.received + body.byteLength > call.size || this.#buffered + body.byteLength > maxBufferedBytes) {
+    const { arguments: bytes } = call;
+    if (bytes.received + body.byteLength > call.size || this.#buffered + body.byteLength > maxBufferedBytes) {
       throw new CodecellError("cell_lost", "the cell sent more arguments than it announced or than the host accepts");
     }
-    call.chunks.push(body);
-    call.received += body.byteLength;
+    if (call.isComplete) return; // the attack: an empty piece after the last one, which would start the call once more
+    bytes.add(body);
     this.#buffered += body.byteLength;
-    if (call.received === call.size) void this.#run(message.call, call);
+    if (bytes.received < call.size) return;
+    call.isComplete = true;
+    void this.#run(message.call, call);
   }
 
   grant(bytes: number): void {
@@ -106,17 +111,17 @@ export class GuestCalls {
     if (size > maxArgumentBytes || this.#open.size >= 2 * maxOpenCalls) {
       throw new CodecellError("cell_lost", "the cell sent a call that exceeds the protocol's limits");
     }
-    const call: Open = { run, name, size, chunks: [], received: 0, ending: new AbortController() };
+    const ending = new AbortController();
+    const call: Open = { run, name, size, arguments: new ArgumentBytes(size), ending, isComplete: false };
     if (this.#open.size === 0) this.#waitingSince = performance.now();
     this.#open.set(message.call, call);
     return call;
   }
 
   async #run(number: number, call: Open): Promise<void> {
-    const data = call.chunks.length === 1 ? (call.chunks[0] as Uint8Array) : Buffer.concat(call.chunks);
     const request: GuestCall = {
       ...{ run: call.run, call: number, name: call.name, signal: call.ending.signal },
-      arguments: Buffer.from(data.buffer, data.byteOffset, data.byteLength),
+      arguments: call.arguments.bytes(),
     };
     try {
       const answer = await this.#answer(request);
@@ -156,7 +161,7 @@ export class GuestCalls {
 
   #close(number: number, call: Open, why: string): void {
     this.#open.delete(number);
-    this.#buffered -= call.received;
+    this.#buffered -= call.arguments.received;
     call.ending.abort(new CodecellError("aborted", why));
     if (this.#open.size > 0 || this.#waitingSince === undefined) return;
     this.#waitedMs += performance.now() - this.#waitingSince;

@@ -145,6 +145,8 @@ export class KernelClient implements Branch {
   readonly #branch: number;
   readonly #pending = new Map<number, Pending>();
   #lost: CodecellError | undefined;
+  /** the interpreter was told to leave: it takes no further requests */
+  #leaving: CodecellError | undefined;
   readonly #events: InterpreterEvents;
   /** translates its run ids into the session's numbers */
   readonly numbers = new RunNumbers();
@@ -331,9 +333,15 @@ export class KernelClient implements Branch {
     }
   }
 
-  /** Ends a fork's interpreter. The cell keeps running for the others. */
+  /**
+   * Ends a fork's interpreter. The cell keeps running for the others, so nothing may wait for an answer of this interpreter from now
+   * on: its watchdog would take the silence for a stuck supervisor, and end the cell for all.
+   */
   async leave(): Promise<void> {
-    await this.#request({ t: "leave" }, 0);
+    const left = this.#request({ t: "leave" }, 0);
+    this.#leaving = new CodecellError("session_closed", "the session was closed");
+    await left;
+    this.onFailure(this.#leaving);
     this.#connection.detach(this.#branch);
   }
 
@@ -519,6 +527,7 @@ export class KernelClient implements Branch {
   }
 
   #assertAlive(): void {
-    if (this.#failure) throw this.#failure;
+    const failure = this.#failure ?? this.#leaving;
+    if (failure) throw failure;
   }
 }

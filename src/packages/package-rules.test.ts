@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { PackageIndex } from "../../test/support/package-index.ts";
-import { PackageLab } from "../../test/support/packages/package-lab.ts";
+import { debianTarget, PackageLab } from "../../test/support/packages/package-lab.ts";
 import { buildWheel } from "../../test/support/packages/wheel.ts";
 
 const day = 24 * 3_600_000;
@@ -36,6 +36,22 @@ describe("hashes", () => {
     expect(await lab.versions(`lib --hash=sha256:${sha256}`)).toEqual(["lib 1"]);
     const message = /2: its hash is not among those of the requirement/;
     await expect(lab.prepare(`lib==2 --hash=sha256:${sha256}`)).rejects.toMatchObject(failure("no_version", message));
+  });
+
+  test("a line for another Python adds no hashes and takes none away", async () => {
+    await using lab = await PackageLab.open();
+    const old = lab.index.add({ name: "lib", version: "1" });
+    const current = lab.index.add({ name: "lib", version: "2" });
+    const lines = [
+      `lib==1; python_version < "3.10" --hash=sha256:${old}`,
+      `lib==2; python_version >= "3.10" --hash=sha256:${current}`,
+    ];
+    const rules = { hashes: true };
+    expect(await lab.versions(lines, { rules })).toEqual(["lib 2"]);
+    const target = { ...debianTarget, python: "3.9", fullPython: "3.9.2" };
+    expect(await lab.versions(lines, { rules, target })).toEqual(["lib 1"]);
+    lab.index.add({ name: "app", version: "1", requires: ["lib"] });
+    expect(await lab.versions(["app", lines[0] ?? ""])).toEqual(["app 1", "lib 2"]);
   });
 
   test("with kernel.packages.hashes, every requirement and every dependency must be pinned with a hash", async () => {

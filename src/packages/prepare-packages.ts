@@ -128,15 +128,15 @@ async function fromIndex(
   using requests = new IndexRequests({ limits, signal, ...(certificates === undefined ? {} : { certificates }) });
   const wheels = new WheelStore(store, { requests, limits, onProgress });
   const sdists = await sdistBuilds({ store, downloads: wheels, limits }, options);
+  const marks = markerEnvironment(target);
+  // Lines for another Python say nothing here, and their hashes are those of other files.
+  const applying = parsed.filter(({ requirement: { marker } }) => !marker || markerHolds(marker, marks, []));
   const source = new IndexSource({
     ...{ indexes: addresses, requests, store, wheels, sdists, limits, onProgress },
     rules: { target, tags: supportedTags(target), rules: sdists ? rules : { ...rules, sdists: [] }, nowMs },
-    requestedHashes: hashesByName(parsed),
+    requestedHashes: hashesByName(applying),
   });
-  const marks = markerEnvironment(target);
-  const roots = parsed
-    .filter(({ requirement: { marker } }) => !marker || markerHolds(marker, marks, []))
-    .map(({ requirement, from }) => ({ requirement, by: from, because: [] }));
+  const roots = applying.map(({ requirement, from }) => ({ requirement, by: from, because: [] }));
   const chosen = await resolvePackages(roots, { source, target, environment: marks, rules, limits, installed, signal });
   const downloads = chosen.map(async (candidate): Promise<PreparedPackage> => {
     const sha256 = await wheels.get(candidate);

@@ -63,6 +63,7 @@ export class SubAgents implements AsyncDisposable {
   readonly #trajectories: TrajectoryPlace | undefined;
   readonly #newSession: () => Promise<Session>;
   readonly #kept = new Map<string, Kept>();
+  #starting = 0;
 
   /** `newSession` opens a session for runners that cannot fork. */
   constructor(options: {
@@ -78,12 +79,27 @@ export class SubAgents implements AsyncDisposable {
 
   /** Starts a sub-agent in a copy of the session. */
   async start(session: Session, request: SubAgentRequest): Promise<string> {
-    const running = [...this.#kept.values()].filter(({ result }) => result === undefined);
-    if (running.length >= maxRunning) {
-      throw new CodecellError("run_limit", `${running.length} sub-agents are working; the limit is ${maxRunning}`, {
-        hint: `wait for one with rlm_run, or cancel it: ${running.map(({ run }) => run.id).join(", ")}`,
-      });
+    this.#checkLimit();
+    // Counted before the first await: starts that overlap would all see the same free place.
+    this.#starting++;
+    try {
+      return await this.#start(session, request);
+    } finally {
+      this.#starting--;
     }
+  }
+
+  #checkLimit(): void {
+    const running = [...this.#kept.values()].filter(({ result }) => result === undefined);
+    const count = running.length + this.#starting;
+    if (count < maxRunning) return;
+    const ids = running.map(({ run }) => run.id).join(", ");
+    throw new CodecellError("run_limit", `${count} sub-agents are working; the limit is ${maxRunning}`, {
+      hint: `wait for one with rlm_run${ids === "" ? "" : `, or cancel it: ${ids}`}`,
+    });
+  }
+
+  async #start(session: Session, request: SubAgentRequest): Promise<string> {
     const access = await this.#access();
     const cell = await this.#copyOf(session, request);
     try {

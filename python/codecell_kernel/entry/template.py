@@ -25,6 +25,7 @@ SOCKET = "/run/s/cells"
 MOUNTS_SOCKET = "/run/s/mounts"  # where the host passes the file systems of sessions
 MESSAGES = 4  # the host's message channel, over which cells send their listening sockets
 BIRTH = struct.Struct("ii")  # the connection's descriptor in the template, the pid
+RETRY_MS = 100  # until the next attempt to accept, if nothing of this template ends before
 
 
 def main():
@@ -54,16 +55,21 @@ class Template:
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(SOCKET)
         self.listener.listen(512)
+        self.listener.setblocking(False)
         self.passing = None
         self.passed = {}  # descriptor of the host's connection, to the connection, the ticket and the mount's descriptor
         if config.get("takesMounts"):
             self.passing = socket.socket(socket.AF_UNIX)
             self.passing.bind(MOUNTS_SOCKET)
             self.passing.listen(64)
+            self.passing.setblocking(False)
         self.births, self.announce = os.pipe()
         os.set_blocking(self.births, False)
         self.starting = {}  # pidfd of a process that is about to start a cell, to the connection
         self.connections = {}  # descriptor to socket
+        self.reserved = {}  # descriptor of a connection, to one that the pidfd of its cell will replace
+        self.spare = os.dup(self.births)  # makes room for a connection that can only be refused
+        self.paused = []  # listeners that could not accept
         self.cells = {}  # pidfd to the connection's descriptor
         self.pidfds = {}  # the other way round
 
@@ -75,7 +81,9 @@ class Template:
             self.poll.register(fd, select.POLLIN)
         os.write(1, head({"t": "up"}))
         while True:
-            for fd, _ in self.poll.poll():
+            ready = self.poll.poll(RETRY_MS if self.paused else None)
+            self.listen_again()  # something has ended, or some time has passed
+            for fd, _ in ready:
                 if fd == 0:
                     os._exit(0)  # the host has exited
                 elif fd == self.listener.fileno():
@@ -97,23 +105,75 @@ class Template:
                     self.abandoned(fd)
 
     def accept(self):
-        connection, _ = self.listener.accept()
-        starter = os.fork()
+        """A start that fails is answered, and ends no other cell: without descriptors, processes or memory, the next may succeed."""
+        try:
+            connection, _ = self.listener.accept()
+        except OSError as error:
+            self.refuse_next(error)
+            return
+        held = []
+        try:
+            held.append(os.dup(self.births))  # for the pidfd of the starting process
+            held.append(os.dup(self.births))  # for that of the cell
+            starter = os.fork()
+        except OSError as error:
+            for fd in held:
+                os.close(fd)
+            refuse(connection, error)
+            return
         if starter == 0:
             self.listener.close()
             become_cell(connection, self)
         self.connections[connection.fileno()] = connection
+        self.reserved[connection.fileno()] = held.pop()
+        os.close(held.pop())
         try:
             pidfd = os.pidfd_open(starter)
-        except OSError:  # it is dead already
+        except ProcessLookupError:  # it is dead already
             self.check_birth(connection)
+            return
+        except OSError:  # the machine is out of something; the start goes on, and the host has a limit for it
             return
         self.starting[pidfd] = connection
         self.poll.register(pidfd, select.POLLIN)
 
+    def refuse_next(self, error):
+        """Answers the next start although there is no descriptor for its connection. If even that fails, it waits in the queue."""
+        if self.spare is not None:
+            os.close(self.spare)
+            self.spare = None
+        try:
+            refuse(self.listener.accept()[0], error)
+        except OSError:
+            self.pause(self.listener)
+        try:
+            self.spare = os.dup(self.births)
+        except OSError:
+            pass
+
+    def pause(self, listener):
+        """Nothing can be accepted now. To wait for the listener, which stays readable, would be a busy loop."""
+        self.poll.unregister(listener.fileno())
+        self.paused.append(listener)
+
+    def listen_again(self):
+        for listener in self.paused:
+            self.poll.register(listener.fileno(), select.POLLIN)
+        self.paused.clear()
+
+    def close_connection(self, fd):
+        reserved = self.reserved.pop(fd, None)
+        if reserved is not None:
+            os.close(reserved)
+        self.connections.pop(fd).close()
+
     def take_mount(self):
         """The host passes a session's file system before it asks for the cell, and hangs up when the cell has started."""
-        connection, _ = self.passing.accept()
+        try:
+            connection, _ = self.passing.accept()
+        except OSError:
+            self.pause(self.passing)
+            return
         connection.settimeout(5)
         try:
             ticket, (mounted,), _, _ = socket.recv_fds(connection, 64, 1)
@@ -144,7 +204,7 @@ class Template:
         self.read_births()
         fd = connection.fileno()
         if self.connections.get(fd) is connection and fd not in self.pidfds:
-            self.connections.pop(fd).close()
+            self.close_connection(fd)
 
     def read_births(self):
         try:
@@ -155,10 +215,15 @@ class Template:
 
     def born(self, fd, pid):
         """A cell's pid 1 exists. Pid 0 means that its setup failed."""
+        reserved = self.reserved.pop(fd, None)
+        if reserved is not None:
+            os.close(reserved)
         try:
             pidfd = os.pidfd_open(pid)
-        except (OSError, ValueError):
-            self.connections.pop(fd).close()
+        except (OSError, ValueError) as error:
+            if pid > 0 and not isinstance(error, ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)  # a cell that the template cannot watch would outlive its session
+            self.close_connection(fd)
             return
         self.cells[pidfd] = fd
         self.pidfds[fd] = pidfd
@@ -183,7 +248,7 @@ class Template:
             self.poll.unregister(fd)
         except KeyError:
             pass
-        self.connections.pop(fd).close()
+        self.close_connection(fd)
 
 
 def preload(config):
@@ -267,6 +332,16 @@ def cell_of(template, request):
         stage = config["workspacesStage"] + "/" + request["workspace"]
         mounts = [{"stage": stage, "target": "/workspace", "readOnly": request["isReadOnly"], "deny": [], "pins": []}, *mounts]
     return dict(config["cell"], mounts=mounts)
+
+
+def refuse(connection, error):
+    """Answers a start that this process cannot serve now."""
+    fail(connection.fileno(), error)
+    try:
+        connection.recv(1 << 20, socket.MSG_DONTWAIT)  # unread bytes would turn the end of the connection into an error
+    except OSError:
+        pass
+    connection.close()
 
 
 def fail(fd, error):

@@ -4,9 +4,10 @@ import type { ClientScript } from "../../../test/fakes/scripted-lm-client.ts";
 import { CodecellError } from "../../lib/errors.ts";
 import { aborted } from "../../lib/waiting/aborted.ts";
 import { Semaphore } from "../../lib/waiting/semaphore.ts";
+import type { LmUsage } from "../client.ts";
 import { failureError } from "../clients/failure.ts";
 import { worstCase } from "../money/prices.ts";
-import { noUsage } from "../usage.ts";
+import { noUsage, totalTokens } from "../usage.ts";
 
 const overloaded = failureError("overloaded", { reason: "overloaded", isRetryable: true, mayBeCharged: false });
 const timeout = failureError("timeout", { reason: "timeout", isRetryable: true, mayBeCharged: true });
@@ -191,6 +192,30 @@ describe("retries", () => {
     await expect(gateway.complete(ask("x"), call)).rejects.toBe(rejected);
     expect(budget.snapshot()).toMatchObject({ spent: { calls: 1, tokens: 0, usd: 0 }, held: { calls: 0, tokens: 0 } });
     expect(events[0]).toMatchObject({ outcome: { error: rejected }, charged: { calls: 1, tokens: 0, usd: 0 } });
+  });
+
+  test.each([
+    ["negative", { inputTokens: -5000, outputTokens: 10 }],
+    ["not a number", { inputTokens: Number.NaN, outputTokens: 10 }],
+    ["endless", { inputTokens: 5, outputTokens: Number.POSITIVE_INFINITY }],
+    ["beyond what a budget counts", { inputTokens: Number.MAX_SAFE_INTEGER, outputTokens: 10 }],
+    ["a fraction", { inputTokens: 0.001, outputTokens: 0.001 }],
+    ["zero", { inputTokens: 0, outputTokens: 0 }],
+    ["incomplete", { inputTokens: undefined, outputTokens: 1 }],
+    ["null", null],
+  ])("an answer whose usage is %s costs its worst case", async (_what, counts) => {
+    const usage = (counts === null ? null : { ...noUsage, ...counts }) as LmUsage;
+    const { gateway, budget, events, call } = setUp([{ text: "ok", usage }], { caps: { tokens: 100_000 } });
+    const answer = await gateway.complete(ask("x"), call);
+    const { tokens, usd } = worstCase(ask("x"), price);
+    expect(answer).toMatchObject({ text: "ok", isUsageEstimated: true, charged: { calls: 1, tokens } });
+    expect(totalTokens(answer.usage)).toBe(tokens);
+    const { spent, held, overrun } = budget.snapshot();
+    expect({ spent, held, overrun }).toMatchObject({
+      ...{ spent: { calls: 1, tokens }, held: { calls: 0, tokens: 0, usd: 0 }, overrun: undefined },
+    });
+    expect(spent.usd).toBeCloseTo(usd, 9);
+    expect(events[0]?.charged.tokens).toBe(tokens);
   });
 
   test("a provider that charges more than the worst case closes the budget", async () => {

@@ -5,6 +5,7 @@ import type { LmClient, LmRequest, LmResponse } from "../client.ts";
 import { failureOf } from "../clients/failure.ts";
 import { charged, type Price } from "../money/prices.ts";
 import { sum } from "../tape/read-tape.ts";
+import { believed } from "./believed-usage.ts";
 import { type RetryLimits, type RetryTimer, withRetries } from "./retry.ts";
 
 export interface PaidCallOptions {
@@ -46,9 +47,7 @@ export async function payAndCall(request: LmRequest, firstHold: Hold, options: P
       async (number) => {
         attempts = number;
         isSent = true;
-        const answer = await client.complete(request, { signal });
-        isSent = false;
-        return answer;
+        return believed(await client.complete(request, { signal }), request, price);
       },
       {
         ...{ signal, limits, timer },
@@ -68,7 +67,8 @@ export async function payAndCall(request: LmRequest, firstHold: Hold, options: P
         },
       },
     );
-    settle(charged(response.usage, price));
+    // an estimate does not say which input was written to a cache, the dearest kind: only the hold is an upper bound
+    settle(response.isUsageEstimated ? hold.amount : charged(response.usage, price));
     return { outcome: { response }, charged: total, attempts };
   } catch (error) {
     settle(isSent && mayBeChargedFor(error) ? hold.amount : nothing);

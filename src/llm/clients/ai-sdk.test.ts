@@ -71,6 +71,16 @@ describe("fromAiSdk", () => {
     });
   });
 
+  test("counts the whole prompt if its parts are less than its total, and assumes the worst case for a total of null", async () => {
+    const outputTokens = { total: 5 };
+    const parts = { inputTokens: { total: 1000, noCache: 0, cacheRead: 100 }, outputTokens };
+    const partial = await fromAiSdk(model(() => ({ ...result, usage: parts })).model).complete(request, { signal });
+    expect(partial.usage).toMatchObject({ inputTokens: 900, cacheReadTokens: 100, outputTokens: 5 });
+    const nothing = { inputTokens: { total: null as unknown as undefined }, outputTokens };
+    const unknown = await fromAiSdk(model(() => ({ ...result, usage: nothing })).model).complete(request, { signal });
+    expect(unknown).toMatchObject({ isUsageEstimated: true, usage: { outputTokens: 50 } });
+  });
+
   test("keeps the status and retry-after of an error, and nothing that has keys", async () => {
     const key = "acme-key-0123456789";
     const client = fromAiSdk(

@@ -113,9 +113,11 @@ function sdkResponse({ content, finishReason, usage, response }: AiSdkResult, re
 function sdkUsage(usage: AiSdkUsage | undefined): LmUsage | undefined {
   const { total: input, cacheRead = 0, cacheWrite = 0, noCache } = usage?.inputTokens ?? {};
   const { total: output, reasoning = 0 } = usage?.outputTokens ?? {};
-  if (input === undefined || output === undefined) return undefined;
+  // Not only undefined: arithmetic takes null for 0, and the prompt would be free.
+  if (typeof input !== "number" || typeof output !== "number") return undefined;
   const found = {
-    inputTokens: noCache ?? Math.max(0, input - cacheRead - cacheWrite),
+    // the total is what is charged, also where a provider does not say which part is uncached
+    inputTokens: Math.max(noCache ?? 0, input - cacheRead - cacheWrite),
     outputTokens: output,
     cacheReadTokens: cacheRead,
     cacheWriteTokens: cacheWrite,

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { createServer as createPlainServer } from "node:http";
 import { createServer } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +11,9 @@ import { PackageIndex, send } from "../../../test/support/package-index.ts";
 import { PackageLab } from "../../../test/support/packages/package-lab.ts";
 import { buildWheel } from "../../../test/support/packages/wheel.ts";
 import { makeAuthority } from "../../../test/support/test-authority.ts";
+import { defaultLimits } from "../package-limits.ts";
+import { parseIndexAddress } from "./index-address.ts";
+import { type IndexAnswer, IndexRequests } from "./index-requests.ts";
 
 const json = "application/vnd.pypi.simple.v1+json";
 const failure = (reason: string, message: RegExp) => ({
@@ -83,6 +87,59 @@ describe("redirects and other origins", () => {
       }
     },
   );
+});
+
+describe("connections that are kept open", () => {
+  const limits = defaultLimits;
+  const asked = { accept: "*/*", maxBytes: 1000, timeoutMs: 5000 };
+  const textOf = async ({ body }: IndexAnswer) => {
+    const pieces: Buffer[] = [];
+    for await (const piece of body) pieces.push(piece);
+    return Buffer.concat(pieces).toString();
+  };
+
+  test.skipIf(!hasOpenssl)("one to a private index is not used for a file that a public index names", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "codecell-packages-tls-"));
+    try {
+      await using servers = new LoopbackServers();
+      const { key, cert, directory: trusted } = await makeAuthority(directory, ["localhost"]);
+      const port = await servers.listen(createServer({ key, cert }, (_, response) => response.end("private")));
+      const certificates = readFileSync(join(trusted, "ca.crt"), "utf8");
+      using requests = new IndexRequests({ limits, certificates });
+      const privateIndex = parseIndexAddress(`https://localhost:${port}/simple`, "the test");
+      const publicIndex = parseIndexAddress("https://packages.example/simple", "the test");
+      const page = { ...asked, index: privateIndex, url: privateIndex.url, origins: "own" } as const;
+      expect(await requests.get(page, textOf)).toBe("private");
+      const file = { ...asked, index: publicIndex, url: privateIndex.url, origins: { scope: "public" } } as const;
+      await expect(requests.get(file, textOf)).rejects.toThrow(/closer than its own/);
+      expect(await requests.get(page, textOf)).toBe("private");
+      expect(servers.sockets).toHaveLength(1);
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  });
+
+  test("one that was opened with credentials is not used without them", async () => {
+    await using servers = new LoopbackServers();
+    const port = await servers.listen(createPlainServer((_, response) => response.end("ok")));
+    using requests = new IndexRequests({ limits });
+    for (const user of ["", "a:1@", "b:2@", "a:1@"]) {
+      const index = parseIndexAddress(`http://${user}127.0.0.1:${port}/simple`, "the test");
+      expect(await requests.get({ ...asked, index, url: index.url, origins: "own" }, textOf)).toBe("ok");
+    }
+    expect(servers.sockets).toHaveLength(3);
+  });
+});
+
+test("a file that two packages name at one address must have the hash that each of them promises", async () => {
+  await using lab = await PackageLab.open();
+  lab.index.add(lib);
+  // the address of another package's file, under a name and a hash of its own
+  const stolen = { filename: "other-1-py3-none-any.whl", url: `${lab.index.origin}${libPath}` };
+  const files = [{ ...stolen, hashes: { sha256: "b".repeat(64) } }];
+  const page = JSON.stringify({ meta: { "api-version": "1.0" }, files });
+  lab.index.on("/simple/other/", (_, response) => send(response, 200, json, page));
+  await expect(lab.prepare(["lib", "other"])).rejects.toMatchObject(failure("hash", /not the file that was promised/));
 });
 
 describe("credentials of an index", () => {

@@ -44,19 +44,16 @@ const redirects = new Set([301, 302, 303, 307, 308]);
 
 /** GET requests to package indexes, with bounds on bytes, time, redirects and where they may lead. */
 export class IndexRequests implements Disposable {
-  readonly #https: HttpsAgent;
-  readonly #http = new HttpAgent({ keepAlive: true, maxSockets: 8 });
+  readonly #certificates: string | undefined;
+  /** connections by who may use them */
+  readonly #agents = new Map<string, HttpsAgent | HttpAgent>();
   readonly #limits: PackageLimits;
   readonly #signal: AbortSignal | undefined;
   readonly #stop = new AbortController();
   readonly #forward = () => this.#stop.abort(this.#signal?.reason);
 
   constructor(options: { limits: PackageLimits; certificates?: string; signal?: AbortSignal | undefined }) {
-    const { certificates } = options;
-    this.#https = new HttpsAgent({
-      ...{ keepAlive: true, maxSockets: 8, minVersion: "TLSv1.2" as const },
-      ...(certificates === undefined ? {} : { ca: certificates }),
-    });
+    this.#certificates = options.certificates;
     this.#limits = options.limits;
     this.#signal = options.signal;
     if (this.#signal?.aborted) this.#forward();
@@ -78,8 +75,27 @@ export class IndexRequests implements Disposable {
   [Symbol.dispose](): void {
     this.#signal?.removeEventListener("abort", this.#forward);
     this.#stop.abort(new Error("no longer needed"));
-    this.#https.destroy();
-    this.#http.destroy();
+    for (const agent of this.#agents.values()) agent.destroy();
+  }
+
+  /**
+   * Kept connections are shared only by requests with the same index, credentials and bounds. The attack: a public index names a
+   * file on the host of a private one, and a connection that is open already leads there without a look at its address.
+   */
+  #agentFor(url: URL, { index, origins }: IndexRequest): HttpsAgent | HttpAgent {
+    const isOwn = url.origin === index.url.origin;
+    const bound = isOwn || origins === "own" ? "own" : origins.scope;
+    const key = JSON.stringify([url.protocol, index.url.href, index.authorization ?? null, bound]);
+    const agent = this.#agents.get(key) ?? this.#newAgent(url);
+    this.#agents.set(key, agent);
+    return agent;
+  }
+
+  #newAgent({ protocol }: URL): HttpsAgent | HttpAgent {
+    const common = { keepAlive: true, maxSockets: 8 };
+    if (protocol !== "https:") return new HttpAgent(common);
+    const ca = this.#certificates;
+    return new HttpsAgent({ ...common, minVersion: "TLSv1.2", ...(ca === undefined ? {} : { ca }) });
   }
 
   async #follow(request: IndexRequest, signal: AbortSignal): Promise<IndexAnswer | undefined> {
@@ -111,14 +127,15 @@ export class IndexRequests implements Disposable {
     }
   }
 
-  #send(url: URL, { index, accept, origins }: IndexRequest, signal: AbortSignal): Promise<IncomingMessage> {
+  #send(url: URL, request: IndexRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    const { index, accept, origins } = request;
     const isOwn = url.origin === index.url.origin;
     const isTls = url.protocol === "https:";
     return new Promise((resolve, reject) => {
       const sent = (isTls ? httpsRequest : httpRequest)(
         url,
         {
-          agent: isTls ? this.#https : this.#http,
+          agent: this.#agentFor(url, request),
           signal,
           timeout: this.#limits.idleMs,
           maxHeaderSize: 32_768,

@@ -25,6 +25,15 @@ interface CandidateFile {
   readonly isPrerelease: boolean;
 }
 
+/**
+ * What is remembered of a file is remembered for this candidate. The attack: one index names the address of another index's
+ * file, and gets it, with that index's credentials and without a look at the hash that it promised itself.
+ */
+export function candidateKey({ kind, name, version, file, page, sha256 }: Candidate): string {
+  const { url, authorization = null } = page.index;
+  return JSON.stringify([url.href, authorization, kind, name, version, file.url.href, file.metadataSha256, sha256]);
+}
+
 /** What a page offers, and why the rest of it is not taken. */
 export interface CandidateList {
   /** newest first, final releases before pre-releases */

@@ -15,7 +15,13 @@ import { type WheelStore, wheelPath } from "../store/wheel-store.ts";
 import { WheelArchive } from "../wheels/wheel-archive.ts";
 import { metadataText, wheelInfo } from "../wheels/wheel-info.ts";
 import { mostMetadataBytes, parseMetadata, type WheelMetadata } from "../wheels/wheel-metadata.ts";
-import type { Candidate, CandidateList, SdistCandidate, WheelCandidate } from "./candidate.ts";
+import {
+  type Candidate,
+  type CandidateList,
+  candidateKey,
+  type SdistCandidate,
+  type WheelCandidate,
+} from "./candidate.ts";
 import { type CandidateRules, listCandidates } from "./list-candidates.ts";
 
 /** What the resolver asks. Answers are remembered, so that asking again costs nothing. */
@@ -45,7 +51,7 @@ export class IndexSource implements PackageSource {
   }
 
   metadata(candidate: Candidate): Promise<WheelMetadata> {
-    const id = candidate.file.url.href;
+    const id = candidateKey(candidate);
     const known = this.#metadata.get(id) ?? this.#readMetadata(candidate);
     this.#metadata.set(id, known);
     return known;

@@ -5,7 +5,7 @@ import type { IndexRequests } from "../index/index-requests.ts";
 import { packageError } from "../package-error.ts";
 import type { PackageLimits } from "../package-limits.ts";
 import type { PackageProgress } from "../package-progress.ts";
-import type { Candidate } from "../resolve/candidate.ts";
+import { type Candidate, candidateKey } from "../resolve/candidate.ts";
 import { draftPath, type PackageStore } from "./package-store.ts";
 
 /** The archive of a wheel in the store. A file has the name of its hash, and is complete. */
@@ -35,7 +35,7 @@ export class WheelStore {
 
   /** The sha256 of the candidate's file, which is then in the store. */
   get(candidate: Candidate): Promise<string> {
-    const id = candidate.file.url.href;
+    const id = candidateKey(candidate);
     const found = this.#found.get(id) ?? this.#find(candidate);
     this.#found.set(id, found);
     return found;

@@ -2,9 +2,9 @@
 import { Codecell, parsePolicy } from "../../dist/bundled/index.js";
 import { processRunner } from "../../dist/bundled/runners/process/runner.js";
 
-const [stateDir, runtimeDir] = process.argv.slice(2);
+const [stateDir, runtimeDir, layout] = process.argv.slice(2);
 const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
-const runners = [processRunner({ layout: "template", runtimeDir })];
+const runners = [processRunner({ layout, runtimeDir })];
 const codecell = await Codecell.open({
   policy: parsePolicy({ session: { limit: 500 } }),
   runners,

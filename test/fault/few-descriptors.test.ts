@@ -7,14 +7,14 @@ import { skipsProcess } from "../support/process-cells.ts";
 
 const script = fileURLToPath(new URL("few-descriptors-host.mjs", import.meta.url));
 
-test.skipIf(skipsProcess)(
-  "a host without file descriptors refuses a new session with a reason, and keeps the others",
-  async () => {
+test.skipIf(skipsProcess).each(["template", "direct"])(
+  "a host without file descriptors refuses a new session with a reason, and keeps the others (layout %s)",
+  async (layout) => {
     const stateDir = await newStateDir();
     const runtimeDir = await newStateDir();
     try {
       const limited = `ulimit -n 90; exec "$0" "$@"`;
-      const argv = ["-c", limited, process.execPath, script, stateDir, runtimeDir];
+      const argv = ["-c", limited, process.execPath, script, stateDir, runtimeDir, layout];
       const { stdout } = await promisify(execFile)("sh", argv, { timeout: 120_000 });
       const [opening, during, after] = stdout
         .trim()

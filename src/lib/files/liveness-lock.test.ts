@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { isHeld, takeLock } from "./liveness-lock.ts";
+import { isFree, isHeld, takeLock } from "./liveness-lock.ts";
 
 let directory: string;
 beforeEach(async () => {
@@ -54,6 +54,15 @@ describe("a liveness lock", () => {
     await using taken = await takeLock(path);
     expect(taken).toBeDefined();
   });
+
+  test.each(["EMFILE", "ENFILE", "ENOMEM", "EAGAIN", "EPERM", "EACCES"])(
+    "counts as held if the check fails with %s, which says nothing about its owner",
+    (code) => expect(isFree(code)).toBe(false),
+  );
+
+  test.each(["ECONNREFUSED", "ENOENT"])("is free if the check fails with %s", (code) =>
+    expect(isFree(code)).toBe(true),
+  );
 
   test("is taken by exactly one of many processes after its owner exited", async () => {
     const path = join(directory, "lock");

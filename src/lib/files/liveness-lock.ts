@@ -7,6 +7,9 @@ import { holdPipe, isPipeHeld } from "./held-pipe.ts";
 const staleTakeoverMs = 10_000;
 const takeoverTries = 200;
 
+/** A socket without an owner, or no socket. */
+const errorsOfFreeLocks: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOENT", "ENOTDIR", "ENOTSOCK"]);
+
 /** Held while the process runs. The OS answers the check, so a reused pid or a stale file cannot mislead it. */
 export interface LivenessLock extends AsyncDisposable {
   readonly path: string;
@@ -44,9 +47,16 @@ function isSocketHeld(path: string): Promise<boolean> {
       resolve(isAlive);
     };
     socket.on("connect", () => answer(true));
-    // A full backlog means that the owner runs. Without permission to connect, assume that it does.
-    socket.on("error", ({ code = "" }: NodeJS.ErrnoException) => answer(["EAGAIN", "EPERM"].includes(code)));
+    socket.on("error", ({ code = "" }: NodeJS.ErrnoException) => answer(!isFree(code)));
   });
+}
+
+/**
+ * Whether the error of a connection says that nobody holds the lock. Others say nothing about the owner, such as a full backlog, a missing
+ * permission, or no descriptor left in this process. Then the owner is taken to run: two owners would be worse than none.
+ */
+export function isFree(errorCode: string): boolean {
+  return errorsOfFreeLocks.has(errorCode);
 }
 
 type Release = () => Promise<void>;

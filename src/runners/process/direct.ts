@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Socket } from "node:net";
+import { withStreams } from "../../lib/with-streams.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { isDiskExact } from "../disk-rule.ts";
 import { kernelBootstrap } from "../kernel-bootstrap.ts";
@@ -58,7 +59,7 @@ export function startDirect(parts: DirectParts): DirectJail {
   const isMoved = cgroup !== undefined && groups.length === 0;
   const enter = groups.length > 0 ? ["/bin/sh", "-c", enterGroups, "sh", ...groups, "--"] : isMoved ? waitForHost : [];
   const command = [...enter, ...jail];
-  const child: ChildProcess = spawn(command[0] as string, command.slice(1), {
+  const spawned: ChildProcess = spawn(command[0] as string, command.slice(1), {
     env: {}, // code could read bubblewrap's environment in /proc/1/environ
     cwd: "/",
     // 3: filter. 4: channel; Node makes pipes above 2 two-way socket pairs. 5, if the cell has a network: an IPC channel,
@@ -74,6 +75,7 @@ export function startDirect(parts: DirectParts): DirectJail {
     detached: true, // Ctrl-C in the terminal must not kill the cell; codecell handles it
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
+  const child = withStreams(spawned);
   const diagnostics = collectText(child.stderr);
   const filterPipe = child.stdio[filterDescriptor] as Socket;
   filterPipe.on("error", () => {}); // its exit has the reason

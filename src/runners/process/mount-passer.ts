@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { CodecellError } from "../../lib/errors.ts";
 import { once as onlyOnce } from "../../lib/once.ts";
+import { withStreams } from "../../lib/with-streams.ts";
 import { collectText } from "../linux/collect-text.ts";
 import { mountPasserScript } from "./mount-passer-script.ts";
 
@@ -32,7 +33,10 @@ export class MountPasser implements AsyncDisposable {
   }
 
   async pass(directory: string, socket: string): Promise<PassedMount> {
-    this.#process ??= this.#start();
+    this.#process ??= this.#start().catch((error: unknown) => {
+      this.#process = undefined; // the next mount tries again
+      throw error;
+    });
     const child = await this.#process;
     const ticket = `disk-${++this.#passed}`;
     const answered = new Promise<string | undefined>((resolve) => this.#waiting.set(ticket, resolve));
@@ -55,7 +59,7 @@ export class MountPasser implements AsyncDisposable {
 
   async #start(): Promise<ChildProcess> {
     const options = { env: {}, cwd: "/", stdio: ["pipe", "pipe", "pipe"] as ["pipe", "pipe", "pipe"] };
-    const child = spawn(await this.#python(), ["-I", "-S", "-c", mountPasserScript], options);
+    const child = withStreams(spawn(await this.#python(), ["-I", "-S", "-c", mountPasserScript], options));
     const said = collectText(child.stderr);
     const lines = createInterface(child.stdout);
     lines.on("line", (line) => {

@@ -10,6 +10,7 @@ import { Cleanup } from "../../lib/cleanup.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { isOutOfDescriptors } from "../../lib/files/no-descriptors.ts";
 import { deadline } from "../../lib/waiting/deadline.ts";
+import { withStreams } from "../../lib/with-streams.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { packagesTarget } from "../cell-packages.ts";
 import { isDiskExact } from "../disk-rule.ts";
@@ -130,7 +131,7 @@ export class Template implements AsyncDisposable {
     cleanup.defer(() => rm(directory, { recursive: true, force: true }));
     const group = await ownGroup(parts);
     cleanup.defer(() => group?.[Symbol.asyncDispose]());
-    const child = spawnTemplate(parts, directory, group);
+    const child = withStreams(spawnTemplate(parts, directory, group));
     const exit = once(child, "exit");
     cleanup.defer(async () => {
       child.kill("SIGKILL");

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { killGroup } from "../../lib/kill-group.ts";
+import { withStreams } from "../../lib/with-streams.ts";
 import { collectText } from "../linux/collect-text.ts";
 import type { CellExit } from "../runner.ts";
 import { searchPath } from "./wrap-service.ts";
@@ -16,7 +17,7 @@ export interface WrappedProcess {
 
 /** Runs a command that srt has wrapped. */
 export function spawnWrapped(wrapped: string, uid: number | undefined): WrappedProcess {
-  const child = spawn("/bin/sh", ["-c", `exec ${wrapped}`], {
+  const spawned = spawn("/bin/sh", ["-c", `exec ${wrapped}`], {
     // srt passes its environment on, so this is the environment of the cell's first process. Without SHLVL, a bash whose
     // input is a socket assumes that it is a remote login, and reads startup files.
     env: { PATH: searchPath, SHLVL: "1" },
@@ -25,6 +26,7 @@ export function spawnWrapped(wrapped: string, uid: number | undefined): WrappedP
     detached: true, // Ctrl-C in the terminal must not kill the cell; codecell handles it
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
+  const child = withStreams(spawned);
   const diagnostics = collectText(child.stderr);
   const exited = once(child, "exit").then(
     ([code, signal]): CellExit => ({ code, signal, diagnostics: diagnostics() }),

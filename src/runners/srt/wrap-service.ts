@@ -7,6 +7,7 @@ import { CodecellError } from "../../lib/errors.ts";
 import { killGroup } from "../../lib/kill-group.ts";
 import { deadline } from "../../lib/waiting/deadline.ts";
 import { unlessAborted } from "../../lib/waiting/unless-aborted.ts";
+import { withStreams } from "../../lib/with-streams.ts";
 import { collectText } from "../linux/collect-text.ts";
 import type { SrtPackage } from "./package.ts";
 import type { SrtSettings } from "./settings.ts";
@@ -53,13 +54,14 @@ export class WrapService implements AsyncDisposable {
   constructor({ srt, directory, uid, timeoutMs = defaultTimeoutMs }: WrapServiceParts) {
     this.#timeoutMs = timeoutMs;
     const program = ["--input-type=module", "--eval", wrapServiceScript, srt.entryUrl];
-    this.#child = spawn(process.execPath, program, {
+    const spawned = spawn(process.execPath, program, {
       env: { PATH: searchPath, HOME: directory },
       cwd: directory,
       stdio: ["pipe", "pipe", "pipe"],
       detached: true, // Ctrl-C in the terminal must not kill it; codecell handles it
       ...(uid === undefined ? {} : { uid, gid: uid }),
     });
+    this.#child = withStreams(spawned);
     this.#diagnostics = collectText(this.#child.stderr);
     this.#child.stdin.on("error", () => {}); // its exit has the reason
     this.#exited = once(this.#child, "close").catch(() => {});

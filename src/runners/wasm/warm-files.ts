@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { messageOf } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/log/logger.ts";
+import { withStreams } from "../../lib/with-streams.ts";
 import { nodeFlags } from "./command.ts";
 
 const buildTimeoutMs = 120_000;
@@ -61,13 +62,14 @@ async function build(runtime: string, directory: string, node: string): Promise<
 function runBuilder(runtime: string, staging: string, node: string): Promise<void> {
   const entry = join(runtime, "guest", "build-warm.js");
   const flags = [...nodeFlags(runtime), `--allow-fs-write=${staging}/*`];
-  const child = spawn(node, [...flags, entry, staging, JSON.stringify({ memoryPages: buildPages })], {
+  const spawned = spawn(node, [...flags, entry, staging, JSON.stringify({ memoryPages: buildPages })], {
     env: {},
     cwd: runtime,
     stdio: ["ignore", "ignore", "pipe"],
     timeout: buildTimeoutMs,
     killSignal: "SIGKILL",
   });
+  const child = withStreams(spawned);
   let output = "";
   child.stderr.on("data", (chunk: Buffer) => {
     if (output.length < 4000) output += chunk.toString();

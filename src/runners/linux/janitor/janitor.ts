@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { basename, normalize } from "node:path";
 import { CodecellError } from "../../../lib/errors.ts";
+import { withStreams } from "../../../lib/with-streams.ts";
 import { janitorScript } from "./janitor-script.ts";
 import { tidyUp } from "./tidy-up.ts";
 
@@ -30,12 +31,13 @@ const endingMs = 10_000;
 export function startJanitor(owner: JanitorOwner): Janitor {
   checkOwner(owner);
   const paths = [...owner.cgroupDirs, "--", ...owner.directories];
-  const child = spawn("/bin/sh", ["-c", janitorScript, "codecell-janitor", ...paths], {
+  const spawned = spawn("/bin/sh", ["-c", janitorScript, "codecell-janitor", ...paths], {
     stdio: ["pipe", "ignore", "ignore"],
     detached: true,
     env: {},
     cwd: "/",
   });
+  const child = withStreams(spawned);
   const exited = once(child, "exit").catch(() => {});
   child.stdin.on("error", () => {}); // it exited first
   // through the pipe, not as an argument, so that the janitor does not kill itself

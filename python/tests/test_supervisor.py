@@ -3,6 +3,7 @@ import signal
 import unittest
 
 from codecell_kernel.shared.frames import Decoder, head
+from codecell_kernel.shared.lean_json import dumps
 from codecell_kernel.supervisor.branch import Branch
 from codecell_kernel.supervisor.host_messages import PlainRuns
 from codecell_kernel.supervisor.link import WorkerLink
@@ -161,6 +162,54 @@ class RunsForAWorkerThatHasDied(unittest.TestCase):
         Recovery(branch).end_idle("it exceeded the memory limit")
         self.assertFalse(branch.takes_run_at_once())  # although nobody has reaped it
         self.assertEqual(os.WTERMSIG(os.waitpid(child, 0)[1]), signal.SIGKILL)
+
+
+class WhatADeadWorkerLeft(unittest.TestCase):
+    """Its last packets wait in the socket that its successor may use."""
+
+    def setUp(self):
+        branch = self.branch = Branch.__new__(Branch)
+        branch.link = WorkerLink()
+        branch.link.unblock()
+        self.addCleanup(branch.link.close)
+        self.addCleanup(branch.link.close_worker_side)
+        branch.number, branch.active, branch.calls = 0, Request({"t": "run", "id": 1}), None
+        branch.forking = FakeForking()
+        branch.forking.in_call = {}
+        branch.link.ready, branch.link.dead = True, 9
+        self.displays = []
+        branch.tell = lambda header, body=b"": self.displays.append(header["display"])
+        branch.recovery = self
+        self.is_recovered = False
+        self.supervisor = branch.supervisor = Supervisor.__new__(Supervisor)
+        self.supervisor.branches = {0: branch}
+
+    def recover(self):
+        self.is_recovered = True
+
+    def send(self, header):
+        text = dumps(header).encode()
+        os.write(self.branch.link.worker_side[1], self.branch.link.token + len(text).to_bytes(4, "little") + text)
+
+    def test_all_displays_before_a_crash_reach_the_host(self):
+        for number in range(150):
+            self.send({"t": "display", "id": 1, "display": number, "mime": "text/plain", "more": False})
+        self.supervisor.on_dead_worker(self.branch)
+        self.assertEqual(self.displays, list(range(150)))
+        self.assertTrue(self.is_recovered)
+
+    def test_a_process_that_writes_without_end_does_not_keep_the_supervisor(self):
+        link = self.branch.link
+        endless = {"t": "display", "id": 1, "display": 1, "mime": "text/plain", "more": False}
+
+        def receive():
+            link.packets = 64
+            return [(endless, b"x" * 1000)] * 64
+
+        link.receive = receive
+        self.supervisor.on_dead_worker(self.branch)
+        self.assertTrue(self.is_recovered)
+        self.assertLess(len(self.displays), 2000)
 
 
 class ChangedFiles(unittest.TestCase):

@@ -22,6 +22,9 @@ RUNAWAY_BYTES = 64 << 20
 MAX_CHANGED_FILES = 1000
 SPARE_BYTES = 1024  # of a header, for the fields around the list of changed files
 HELD_SECONDS = 1.0
+# more than the buffer of a socket holds, where its limit is the default of Linux and its size was raised to that
+MAX_LAST_PACKETS = 1024
+MAX_LAST_BYTES = 1 << 20
 
 
 class Branch:
@@ -284,6 +287,20 @@ class Branch:
     def on_replies(self):
         for header, body in self.link.receive():
             self.on_reply(header, body)
+
+    def on_last_replies(self):
+        """All that a dead worker left, such as the displays of a run that crashed. The next worker may use the same socket, so what
+        is not read now is lost. Bounded: a process of the run may have the socket too, and write without end.
+        """
+        link, packets, size = self.link, 0, 0
+        while packets < MAX_LAST_PACKETS and size < MAX_LAST_BYTES:
+            replies = link.receive()
+            packets += link.packets
+            size += sum(len(body) for _, body in replies)
+            for header, body in replies:
+                self.on_reply(header, body)
+            if not link.packets or self.number not in self.supervisor.branches:
+                return
 
     def on_reply(self, header, body):
         kind, active = header.get("t"), self.active

@@ -134,7 +134,7 @@ class Supervisor:
             branch.give_up("%s: %s" % (type(error).__name__, error))
 
     def on_dead_worker(self, branch):
-        branch.on_replies()
+        branch.on_last_replies()
         if branch.link.dead is not None and branch.number in self.branches:
             branch.recovery.recover()
 

@@ -1,7 +1,10 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { availableRunners, CodecellProcess, launcher, living, stateHome } from "./codecell-process.ts";
 
 const runners = await availableRunners();
@@ -115,9 +118,57 @@ test("a closed pipe during a long output causes no stack trace", async () => {
   expect({ stdout, stderr }).toEqual({ stdout: "141\n", stderr: "{" });
 });
 
-async function withStdout(path: string, argv: readonly string[]): Promise<{ code: number | null; stderr: string }> {
-  const shell = `exec '${process.execPath}' '${launcher}' "$@" > ${path}`;
-  const env = { ...process.env, XDG_STATE_HOME: stateHome };
+describe("when the output of a command is lost", () => {
+  let home = "";
+  beforeAll(async () => {
+    home = await mkdtemp(join(tmpdir(), "cc-lost-"));
+    await chmod(home, 0o711); // as root, cells run as other users
+    const session = new CodecellProcess(launcher, ["run", "--session", "piped", "-c", "x = 1"], {
+      env: { XDG_STATE_HOME: home },
+    });
+    expect(await session.finished).toMatchObject({ code: 0, stderr: "" });
+  });
+  afterAll(() => rm(home, { recursive: true, force: true }));
+
+  test.each([
+    "sessions ls",
+    "sessions show piped",
+    "sessions export piped",
+    "ps --all --runtime-dir .", // not the processes of other tests
+    "logs",
+    "audit tail",
+    "audit show piped",
+    "audit verify",
+    "audit export",
+    "run -c 1 --json",
+  ])("a closed pipe ends `codecell %s` with 141 and no message", async (line) => {
+    expect(await withClosedPipe(line.split(" "), home)).toEqual({ code: 141, stderr: "" });
+  });
+
+  test("a command that fails keeps its exit code when its pipe is closed", async () => {
+    expect(await withClosedPipe(["sessions", "show", "nobody", "--json"], home)).toEqual({ code: 1, stderr: "" });
+  });
+
+  test("an export to a full disk is reported once, without a stack trace", async () => {
+    expect(await withStdout("/dev/full", ["sessions", "export", "piped"], { home })).toEqual({
+      code: 74,
+      stderr: "codecell: the output is incomplete: there is no space left on the disk\n",
+    });
+  });
+});
+
+/** The reader of the pipe is gone before codecell starts, so every write fails. */
+function withClosedPipe(argv: readonly string[], home: string): Promise<{ code: number | null; stderr: string }> {
+  return withStdout(">(exec true)", argv, { home, before: "wait $!;" });
+}
+
+async function withStdout(
+  target: string,
+  argv: readonly string[],
+  { home = stateHome, before = "" } = {},
+): Promise<{ code: number | null; stderr: string }> {
+  const shell = `exec > ${target}; ${before} exec '${process.execPath}' '${launcher}' "$@"`;
+  const env = { ...process.env, XDG_STATE_HOME: home };
   const child = spawn("bash", ["-c", shell, "codecell", ...argv], { env, stdio: ["ignore", "ignore", "pipe"] });
   let stderr = "";
   child.stderr.on("data", (bytes) => {

@@ -4,6 +4,8 @@ import type { RunnersUse } from "../../sessions/built-in-runners.ts";
 import type { Command, CommandContext, CommandEntry } from "./command.ts";
 import { commands } from "./commands.ts";
 import { commandHelp, overviewHelp } from "./format/help.ts";
+import { signalExitCodes } from "./shell/exit-codes.ts";
+import { OutputLost } from "./shell/output-lost.ts";
 import { processTerminal } from "./shell/process-terminal.ts";
 
 /**
@@ -17,6 +19,7 @@ export async function main(
   try {
     return await dispatch(argv, context);
   } catch (error) {
+    if (error instanceof OutputLost) return signalExitCodes[error.signal];
     // Search the raw words, because the failure may be that they do not parse.
     const words = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : argv.length);
     const options = { json: words.includes("--json"), verbose: words.includes("--verbose") };

@@ -2,6 +2,7 @@ import { fstatSync } from "node:fs";
 import { messageOf } from "../../../lib/errors.ts";
 import { diskFailure } from "../../../lib/files/disk-failure.ts";
 import { signalExitCodes } from "./exit-codes.ts";
+import { OutputLost } from "./output-lost.ts";
 import { SpillingWriter } from "./spilling-writer.ts";
 import type { Output, Terminal, TerminalSignal } from "./terminal.ts";
 
@@ -48,7 +49,7 @@ function output(stream: NodeJS.WriteStream): Output {
     write: (text) => writer.write(text),
     writeBytes: (bytes) =>
       new Promise((resolve, reject) => {
-        stream.write(bytes, (error) => (error ? reject(error) : resolve()));
+        stream.write(bytes, (error) => (error ? reject(new OutputLost(lossOf(error))) : resolve()));
       }),
   };
 }
@@ -69,6 +70,10 @@ function onSignal(handler: (signal: TerminalSignal) => void, lost: LostOutput): 
   };
 }
 
+function lossOf(error: NodeJS.ErrnoException): OutputLost["signal"] {
+  return error.code === "EPIPE" ? "SIGPIPE" : "EIO";
+}
+
 /** Handles output that cannot be written: a closed pipe (`codecell … | head`), or a full disk behind a redirection. */
 class LostOutput {
   /** set by a command that must clean up first; without one the process exits */
@@ -82,7 +87,11 @@ class LostOutput {
   }
 
   #on(error: NodeJS.ErrnoException, stream: NodeJS.WriteStream): void {
-    const signal = error.code === "EPIPE" ? "SIGPIPE" : "EIO";
+    const signal = lossOf(error);
+    // The error may arrive after the command is done. Its output was lost, so its exit code must not be 0.
+    process.once("exit", () => {
+      process.exitCode ||= signalExitCodes[signal];
+    });
     // A closed pipe is no error for the user. A full disk has to be reported.
     if (signal === "EIO" && stream === process.stdout) this.#tell(error);
     if (this.handler) this.handler(signal);
@@ -92,10 +101,6 @@ class LostOutput {
   #tell(error: NodeJS.ErrnoException): void {
     if (this.#isReported) return;
     this.#isReported = true;
-    // The error may arrive after the command is done. Its output was lost, so its exit code must not be 0.
-    process.once("exit", () => {
-      process.exitCode ||= signalExitCodes.EIO;
-    });
     process.stderr.write(`codecell: the output is incomplete: ${messageOf(diskFailure(error) ?? error)}\n`);
   }
 }

@@ -1,8 +1,8 @@
-import { readdirSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { descriptors as openFiles } from "../support/descriptors.ts";
 import { availableRunners, type CodecellProcess } from "./codecell-process.ts";
 import { ServiceDirectory } from "./running-service.ts";
 
@@ -90,13 +90,19 @@ describe.skipIf(!hasProcess)("the HTTP service under load", () => {
   async function descriptors(): Promise<number> {
     let before = -1;
     const isSettled = async () => {
-      const now = readdirSync(`/proc/${server.pid}/fd`).length;
+      const now = openFiles(server.pid).length;
       const isSame = now === before;
       before = now;
       return isSame;
     };
     await expect.poll(isSettled, { interval: 500, timeout: 20_000 }).toBe(true);
     return before;
+  }
+
+  /** What the service has open, if it is more than this. */
+  function moreThan(count: number): string[] {
+    const open = openFiles(server.pid);
+    return open.length <= count ? [] : open;
   }
 
   function memory(): Promise<{ heap: number; rss: number }> {
@@ -132,7 +138,8 @@ describe.skipIf(!hasProcess)("the HTTP service under load", () => {
     expect(statuses.length).toBe(2 * clients * rounds * 4);
     expect(statuses.filter((status) => status !== 200)).toEqual([]);
     const after = await held();
-    expect(after.descriptors).toBeLessThanOrEqual(before.descriptors);
+    // What is still being closed goes away; a leak stays, and the failure shows what it is.
+    await expect.poll(() => moreThan(before.descriptors)).toEqual([]);
     expect(after.workspaces).toBe(before.workspaces);
     expect(after.heap - before.heap).toBeLessThan(heapGrowth);
     expect(after.rss - before.rss).toBeLessThan(residentGrowth);

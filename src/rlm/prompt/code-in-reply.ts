@@ -9,7 +9,7 @@ export type ReplyCode =
   | { readonly kind: "none" };
 
 const pythonNames: ReadonlySet<string> = new Set(["", "python", "py", "python3", "py3", "repl"]);
-const opening = /^[ \t]{0,3}(`{3,})[ \t]*([^\s`]*)[^`]*$/;
+const opening = /^[ \t]{0,3}(`{3,})/;
 
 /**
  * The first block of Python in a reply. Another language is an error for the model to correct, because its code would run as
@@ -35,8 +35,11 @@ function fencedBlocks(text: string): Block[] {
   let open: { fence: string; language: string; lines: string[] } | undefined;
   for (const line of text.split(/\r?\n/)) {
     if (!open) {
-      const [, fence, language = ""] = opening.exec(line) ?? [];
-      if (fence !== undefined) open = { fence, language: language.toLowerCase(), lines: [] };
+      const [before = "", fence] = opening.exec(line) ?? [];
+      const rest = line.slice(before.length);
+      if (fence === undefined || rest.includes("`")) continue;
+      const [language = ""] = rest.trim().split(/\s/, 1);
+      open = { fence, language: language.toLowerCase(), lines: [] };
       continue;
     }
     const trimmed = line.trim();

@@ -47,8 +47,9 @@ export function cellProgram(source: string, language: Language = "python", mayIn
   }
   const plain = { kind: "run", notes: [], needsShell: false, isTimed: false, isCaptured: false } as const;
   if (language !== "python") return { ...plain, language, code: source };
+  // Each character fits one place of this pattern. If a carriage return fitted two, Windows line ends would take exponential time.
   const [, before = "", name, rest = "", , body = ""] =
-    /^((?:[ \t]*(?:#[^\n]*)?\r?\n)*)[ \t]*%%(\w+)([^\n]*)(\r?\n|$)([\s\S]*)$/.exec(source) ?? [];
+    /^((?:[ \t\r]*(?:#[^\n]*)?\n)*)[ \t]*%%(\w+)([^\n]*)(\n|$)([\s\S]*)$/.exec(source) ?? [];
   if (name === undefined) return pythonProgram(source, mayInstall);
   const argument = rest.trim();
   const line = before.split("\n").length;

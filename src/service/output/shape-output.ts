@@ -100,7 +100,11 @@ function marked({ name, text, head, tail }: ShapedSection): { readonly text: str
 
 /** A note is a sentence of ours, but it may name what a program chose. */
 function oneLine(note: string): string {
-  const line = readableText(note).replace(/\s*\n\s*/g, " ");
+  // Not a pattern for the space around a line end: with a long run of spaces it takes quadratic time.
+  const parts = readableText(note)
+    .split("\n")
+    .map((part) => part.trim());
+  const line = parts.filter((part) => part !== "").join(" ");
   return line.length > maxNoteCharacters ? `${line.slice(0, maxNoteCharacters)}…` : line;
 }
 

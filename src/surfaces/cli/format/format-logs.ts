@@ -60,7 +60,7 @@ function nameOf({ session, run }: LoggedRun): string {
 }
 
 function codeLines(code: string, isCut: boolean, isFull: boolean, style: Style): string[] {
-  const all = safeText(code.replace(/\n+$/, "")).replaceAll("\r", "^M").split("\n");
+  const all = safeText(withoutLastLineEnds(code)).replaceAll("\r", "^M").split("\n");
   const shown = isFull ? all : all.slice(0, maxCodeLines);
   const more = all.length - shown.length;
   return [
@@ -68,6 +68,13 @@ function codeLines(code: string, isCut: boolean, isFull: boolean, style: Style):
     ...(more > 0 ? [style.dim(`    … ${more} more lines; --full shows them`)] : []),
     ...(isCut ? [style.dim("    … the audit has only the beginning")] : []),
   ];
+}
+
+/** Not with a pattern: it would take quadratic time for many line ends in the middle. */
+function withoutLastLineEnds(code: string): string {
+  let end = code.length;
+  while (end > 0 && code[end - 1] === "\n") end--;
+  return code.slice(0, end);
 }
 
 /** Says so if a run printed something that is not shown, so that an empty log does not look like an empty output. */

@@ -52,6 +52,26 @@ export function displayPage(mimeType: DisplayType, content: Uint8Array): Uint8Ar
   return isDocument(text) ? page : Buffer.concat([beginning, page]);
 }
 
+const space = /\s*/y;
+const documentStart = /<(?:!doctype|html|head|body)\b/iy;
+
+/**
+ * Whether a document starts after space and comments. The attack: a hundred comments, for which one regular expression tries every way to
+ * take several of them for one, longer than anybody waits. So each comment ends at its first `-->`, as in a browser.
+ */
 function isDocument(text: string): boolean {
-  return /^\s*(?:<!--[\s\S]*?-->\s*)*<(?:!doctype|html|head|body)\b/i.test(text.slice(0, 1024));
+  const start = text.slice(0, 1024);
+  let at = endOf(space, start, 0);
+  while (start.startsWith("<!--", at)) {
+    const end = start.indexOf("-->", at + 4);
+    if (end === -1) return false;
+    at = endOf(space, start, end + 3);
+  }
+  documentStart.lastIndex = at;
+  return documentStart.test(start);
+}
+
+function endOf(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : at;
 }

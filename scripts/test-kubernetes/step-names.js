@@ -5,6 +5,7 @@ export const stepNames = [
   "contract",
   "attacks",
   "pool",
+  "channels",
   "round-trips",
   "many-sessions",
   "gateway-killed",

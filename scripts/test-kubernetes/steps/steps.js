@@ -1,5 +1,6 @@
 import { apiRestarted } from "./api-restarted.js";
 import { attacks } from "./attacks.js";
+import { channels } from "./channels.js";
 import { contract } from "./contract.js";
 import { gatewayKilled } from "./gateway-killed.js";
 import { manySessions } from "./many-sessions.js";
@@ -23,6 +24,7 @@ export const steps = [
   contract,
   attacks,
   pool,
+  channels,
   roundTrips,
   manySessions,
   gatewayKilled,

@@ -1,5 +1,6 @@
 import { Watch } from "@kubernetes/client-node";
 import { cellsNamespace } from "./context.js";
+import { plainPodSpec } from "./plain-pod.js";
 
 /**
  * How long the cluster takes for a pod of the same image with nothing of ours in it: from the request until its container runs, in
@@ -8,21 +9,7 @@ import { cellsNamespace } from "./context.js";
 export async function barePodStart({ config, core, env }) {
   const namespace = cellsNamespace;
   const name = `bare-${Date.now().toString(36)}`;
-  const container = { name: "bare", image: env.CODECELL_KUBERNETES_IMAGE, command: ["sleep", "600"] };
-  const pull = env.CODECELL_KUBERNETES_PULL_POLICY;
-  const spec = {
-    restartPolicy: "Never",
-    automountServiceAccountToken: false,
-    terminationGracePeriodSeconds: 0,
-    securityContext: { runAsNonRoot: true, runAsUser: 10001, seccompProfile: { type: "RuntimeDefault" } },
-    containers: [
-      {
-        ...container,
-        ...(pull ? { imagePullPolicy: pull } : {}),
-        resources: { limits: { cpu: "1", memory: "256Mi" }, requests: { cpu: "50m", memory: "64Mi" } },
-      },
-    ],
-  };
+  const spec = plainPodSpec(env, { name: "bare", command: ["sleep", "600"] });
   let watching;
   const running = new Promise((resolve, reject) => {
     const changed = (_, pod) => pod.status?.phase === "Running" && resolve();

@@ -14,6 +14,7 @@ import { bridge } from "../cluster/layout.js";
 import { waitUntil } from "../cluster/wait-until.js";
 import { cellsNamespace } from "./context.js";
 import { expect } from "./expect.js";
+import { plainPodSpec } from "./plain-pod.js";
 import { withEnvironment } from "./with-environment.js";
 
 const rounds = 300;
@@ -134,25 +135,7 @@ async function listen(closing) {
 
 async function startEcho({ core, env }, name, address) {
   const command = ["python3", "-u", "-c", echo, ...address.split(" ")];
-  const pull = env.CODECELL_KUBERNETES_PULL_POLICY;
-  const spec = {
-    restartPolicy: "Never",
-    automountServiceAccountToken: false,
-    terminationGracePeriodSeconds: 0,
-    securityContext: { runAsNonRoot: true, runAsUser: 10001, seccompProfile: { type: "RuntimeDefault" } },
-    containers: [
-      {
-        ...{ name: container, image: env.CODECELL_KUBERNETES_IMAGE, command, stdin: true },
-        ...(pull ? { imagePullPolicy: pull } : {}),
-        securityContext: {
-          allowPrivilegeEscalation: false,
-          readOnlyRootFilesystem: true,
-          capabilities: { drop: ["ALL"] },
-        },
-        resources: { limits: { cpu: "1", memory: "256Mi" }, requests: { cpu: "50m", memory: "64Mi" } },
-      },
-    ],
-  };
+  const spec = plainPodSpec(env, { name: container, command, stdin: true });
   await core.createNamespacedPod({ namespace: cellsNamespace, body: { metadata: { name }, spec } });
   const isRunning = async () => {
     const { status } = await core.readNamespacedPod({ name, namespace: cellsNamespace });

@@ -70,7 +70,7 @@ export class SessionDisks implements AsyncDisposable {
     const disk = await this.#take(workspace.root, bytes);
     const pinned = await pinImage(disk);
     try {
-      await moveFiles(workspace, known, disk, bytes);
+      await moveFiles(workspace, known, disk, bytes, { logger: this.#logger });
     } catch (error) {
       await pinned.letGo();
       await removeImage(disk).catch(() => {});

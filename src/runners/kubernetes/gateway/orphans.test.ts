@@ -166,3 +166,26 @@ test("warm pools of a gateway that started during a look stay, also if another g
   await new Orphans(api, "me", silentLogger, () => 0).look();
   expect(deleted).toEqual([["old-claim", { preconditions: { uid: "u-old-claim" } }]]);
 });
+
+test("a gateway that may not list the sources of kernels still deletes the pods of dead gateways", async () => {
+  const onSourcesListed = () => {
+    throw new ApiRefusal(403, "Forbidden", "configmaps is forbidden");
+  };
+  const { api, deleted } = namespace(["me", "dead"], [["p", "dead"]], { onSourcesListed });
+  let now = 0;
+  const orphans = new Orphans(api, "me", silentLogger, () => now);
+  for (now of [0, 10_000, 20_000, 30_000, 31_000]) await orphans.look();
+  expect(deleted).toEqual([["p", { preconditions: { uid: "u-p" } }]]);
+});
+
+test("a gateway that is given its full lease again in the middle of a look keeps its pods and its lease", async () => {
+  let orphans: Orphans | undefined;
+  let now = 0;
+  const onSandboxesListed = () => {
+    if (now > 30_000) orphans?.lookAnew();
+  };
+  const { api, deleted } = namespace(["me", "slow"], [["p", "slow"]], { onSandboxesListed });
+  orphans = new Orphans(api, "me", silentLogger, () => now);
+  for (now of [0, 10_000, 20_000, 30_000, 31_000]) await orphans.look();
+  expect(deleted).toEqual([]);
+});

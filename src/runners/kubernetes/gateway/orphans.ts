@@ -48,7 +48,8 @@ export class Orphans {
   look(): Promise<void> {
     this.#looking ??= this.#look()
       .catch((error: unknown) => {
-        this.lookAnew();
+        // Who refuses this gateway one request for good still lets the others renew their leases.
+        if (!isRefusedForGood(error)) this.lookAnew();
         this.#logger.warn("could not look for pods of dead gateways", { error });
       })
       .finally(() => {
@@ -74,7 +75,7 @@ export class Orphans {
     await deleteSandboxObjects(this.#api, isDead, this.#logger); // before their pods, which agent-sandbox would start again
     await this.#deletePods(isDead);
     await this.#deleteSources(isDead);
-    for (const lease of expired) await this.#deleteLease(lease);
+    for (const lease of expired) if (await isDead(gatewayOf(lease))) await this.#deleteLease(lease);
     this.#fullLookAt = this.#now() + fullLookMs;
   }
 
@@ -149,4 +150,9 @@ type IsDead = (gateway: string) => Promise<boolean>;
 
 function gatewayOf({ metadata }: GatewayLease): string {
   return metadata.labels[gatewayLabel] ?? "";
+}
+
+function isRefusedForGood(error: unknown): boolean {
+  const refusal = error instanceof Error && !(error instanceof ApiRefusal) ? error.cause : error;
+  return refusal instanceof ApiRefusal && refusal.status >= 400 && refusal.status < 500 && refusal.status !== 429;
 }

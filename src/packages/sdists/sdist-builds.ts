@@ -7,7 +7,7 @@ import type { PackageProgress } from "../package-progress.ts";
 import type { PackageTarget } from "../package-target.ts";
 import type { PreparedPackages } from "../prepared-packages.ts";
 import { parseRequirement } from "../requirements/requirement.ts";
-import type { SdistCandidate } from "../resolve/candidate.ts";
+import { candidateKey, type SdistCandidate } from "../resolve/candidate.ts";
 import { draftPath, type PackageStore } from "../store/package-store.ts";
 import { sdistPath, type WheelStore, wheelPath } from "../store/wheel-store.ts";
 import { type BuildRecord, buildName, readBuild, writeBuild } from "./build-records.ts";
@@ -134,11 +134,12 @@ export class SdistBuilds {
 
 function remembered<Value>(
   known: Map<string, Promise<Value>>,
-  { file }: SdistCandidate,
+  candidate: SdistCandidate,
   make: () => Promise<Value>,
 ): Promise<Value> {
-  const found = known.get(file.url.href) ?? make();
-  known.set(file.url.href, found);
+  const key = candidateKey(candidate);
+  const found = known.get(key) ?? make();
+  known.set(key, found);
   return found;
 }
 

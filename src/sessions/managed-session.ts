@@ -56,6 +56,8 @@ export class ManagedSession {
   #usedAt = performance.now();
   /** how many calls are changing variables */
   #changing = 0;
+  /** resets that are under way: a cell that starts meanwhile gets no variables */
+  #resets = 0;
   #restored: RestoreReport | undefined;
   #lostNote: string | undefined;
   #held: HeldSession | undefined;
@@ -210,6 +212,20 @@ export class ManagedSession {
     this.saves.changed();
   }
 
+  /** Forgets the variables. A cell that has to be started for it gets only the files of the save, which may be one that cannot be loaded. */
+  async reset(): Promise<void> {
+    this.#resets++;
+    try {
+      await this.changeVariables(async (live) => {
+        await live.reset();
+        this.lineage.reset();
+        this.audit?.audit.record({ type: "session.reset", session: this.key });
+      });
+    } finally {
+      this.#resets--;
+    }
+  }
+
   /** Marks the last save as outdated before variables change, and plans the next one. */
   async changeVariables<Result>(change: (live: LiveSession) => Promise<Result>): Promise<Result> {
     this.#changing++;
@@ -278,8 +294,15 @@ export class ManagedSession {
 
   /** Restores the variables of the last save in a fresh cell. The next result says what could not be restored. */
   async restoreInto(live: LiveSession): Promise<void> {
-    const report = await this.saves.restoreInto(live);
-    await this.#tellLost(live); // afterwards: a restore forgets what the interpreter lost before
+    const lostNote = this.#lostNote;
+    const isUnsaved = lostNote !== undefined && (await this.store.isUnsaved(this.key));
+    const report = await this.saves.restoreInto(live, { filesOnly: this.#resets > 0 });
+    if (lostNote !== undefined) {
+      // afterwards: a restore forgets what the interpreter lost before
+      if (isUnsaved) live.addLoss(lostNote);
+      else live.addNote(lostNote);
+      this.#lostNote = undefined;
+    }
     if (report && !report.problem) this.lineage.restored(report.snapshot.run);
     else if (this.record.runs > 0) this.lineage.restored(0);
     if (!report) return;
@@ -291,14 +314,6 @@ export class ManagedSession {
   /** The process that had it was lost. The next cell's first result says so. */
   adopted(note: string): void {
     this.#lostNote = note;
-  }
-
-  async #tellLost(live: LiveSession): Promise<void> {
-    const note = this.#lostNote;
-    if (note === undefined) return;
-    this.#lostNote = undefined;
-    if (await this.store.isUnsaved(this.key)) live.addLoss(note);
-    else live.addNote(note);
   }
 
   /** Keeps the requested rules for the cells to come. */

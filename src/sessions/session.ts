@@ -165,11 +165,7 @@ export class Session implements AsyncDisposable {
 
   /** Forgets every variable and starts a fresh interpreter in the same cell; files stay. */
   async reset(): Promise<void> {
-    await this.managed.changeVariables(async (live) => {
-      await live.reset();
-      this.managed.lineage.reset();
-      this.managed.audit?.audit.record({ type: "session.reset", session: this.key });
-    });
+    await this.managed.reset();
   }
 
   /** Reads a file of the host into a variable, if `fs.load` allows it. Large text and bytes do not pass through JSON. */

@@ -193,14 +193,17 @@ export class SessionSaves {
     return snapshot;
   }
 
-  /** Restores the variables of the last save in a fresh cell. The next result says what could not be restored. */
-  async restoreInto(session: LiveSession): Promise<RestoreReport | undefined> {
+  /**
+   * Restores the variables of the last save in a fresh cell. The next result says what could not be restored. With `filesOnly`, a
+   * reset follows, so a save whose variables cannot be loaded does not stand in its way.
+   */
+  async restoreInto(session: LiveSession, { filesOnly = false } = {}): Promise<RestoreReport | undefined> {
     const { snapshot, unreported: notes = [] } = this.#of.record;
     for (const note of notes) session.addNote(note);
     // The last cell, here or in a process that was killed, ended with unsaved variables.
     const isUnsaved = this.isDirty || this.#isLost;
     const isLost = isUnsaved || (this.#isPersistent && (await this.#store.isUnsaved(this.#of.key)));
-    const restoring = snapshot && this.#restore(session, snapshot, isLost);
+    const restoring = snapshot && this.#restore(session, snapshot, { isLost, filesOnly });
     const report = await restoring?.catch((error: unknown) => {
       throw isRefused(error) ? error : restoreFailed(this.#of.id, error);
     });
@@ -209,14 +212,19 @@ export class SessionSaves {
     this.#of.record = record;
     this.#isLost = false;
     this.#savedChanges = this.#changes;
-    if (!report && isLost)
+    if (!report && isLost && !filesOnly)
       session.addNote("its cell exited before the variables were saved: the session starts without them");
     return report;
   }
 
   /** Throws if the save may be intact: a session that starts without it would be saved over it. */
-  async #restore(session: LiveSession, snapshot: SnapshotInfo, isLost: boolean): Promise<RestoreReport> {
+  async #restore(
+    session: LiveSession,
+    snapshot: SnapshotInfo,
+    { isLost, filesOnly }: { readonly isLost: boolean; readonly filesOnly: boolean },
+  ): Promise<RestoreReport | undefined> {
     const hasFiles = await this.#workspace.restore(session, snapshot);
+    if (filesOnly) return undefined;
     const note = `variables ${hasFiles ? "and files " : ""}were restored from the save after run ${snapshot.run}`;
     try {
       const data = await this.#store.readSnapshot(this.#of.key, snapshot);
@@ -301,7 +309,7 @@ function restoreFailed(id: string, cause: unknown): CodecellError {
   const known = cause instanceof CodecellError ? cause : diskFailure(cause);
   const code = known?.code ?? (isOutOfDescriptors(cause) ? "cell_start_failed" : "internal");
   return new CodecellError(code, `session ${id} could not be restored: ${messageOf(known ?? cause)}`, {
-    hint: "its save is unchanged: try again; if it fails again, raise proc.memory or proc.timeout, or use another runner",
+    hint: "its save is unchanged: try again; if it fails again, raise proc.memory or proc.timeout, use another runner, or reset the session to go on without its variables",
     cause,
     details: known?.details ?? {},
   });

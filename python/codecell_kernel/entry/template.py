@@ -222,7 +222,10 @@ class Template:
             pidfd = os.pidfd_open(pid)
         except (OSError, ValueError) as error:
             if pid > 0 and not isinstance(error, ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)  # a cell that the template cannot watch would outlive its session
+                try:
+                    os.kill(pid, signal.SIGKILL)  # a cell that the template cannot watch would outlive its session
+                except ProcessLookupError:
+                    pass
             self.close_connection(fd)
             return
         self.cells[pidfd] = fd

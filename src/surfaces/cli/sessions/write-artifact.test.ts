@@ -1,4 +1,17 @@
-import { chmod, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import {
+  access,
+  chmod,
+  constants,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -51,4 +64,34 @@ test("--force writes to a device, and refuses a directory", async () => {
   const { directory } = await begin();
   expect(await writeToFile(whole(), "/dev/null", how)).toBe(11);
   await expect(writeToFile(whole(), directory, how)).rejects.toMatchObject({ message: "out.txt is a directory" });
+});
+
+test("--force overwrites a file that is mounted, which no other file can replace", async ({ skip }) => {
+  if (process.platform !== "linux" || process.getuid?.() !== 0) skip("mounting a file needs root on Linux");
+  const { directory, path } = await begin();
+  const other = join(directory, "host file");
+  await writeFile(other, "a longer old content");
+  await writeFile(path, "");
+  try {
+    execFileSync("mount", ["--bind", other, path]);
+  } catch {
+    return skip("this user may not mount");
+  }
+  onTestFinished(() => void execFileSync("umount", [path]));
+  expect(await writeToFile(whole(), path, how)).toBe(11);
+  expect(await readFile(other, "utf8")).toBe("new content");
+});
+
+test("--force overwrites a file in a directory that this user may not write", async ({ skip }) => {
+  const { directory, path } = await begin();
+  await writeFile(path, "a longer old content");
+  await chmod(directory, 0o500);
+  onTestFinished(() => chmod(directory, 0o700));
+  const isWritable = await access(directory, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+  if (isWritable) skip("root may write every directory");
+  expect(await writeToFile(whole(), path, how)).toBe(11);
+  expect(await readFile(path, "utf8")).toBe("new content");
 });

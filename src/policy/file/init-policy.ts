@@ -1,4 +1,4 @@
-import { chmod, open, rm, stat } from "node:fs/promises";
+import { open, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { writeFileAtomically } from "../../lib/files/atomic-file.ts";
@@ -56,6 +56,5 @@ async function create(path: string, text: string): Promise<void> {
 /** Atomic: a failure leaves the old policy intact. */
 async function replace(path: string, text: string): Promise<void> {
   const before = await stat(path).catch(() => undefined);
-  await writeFileAtomically(path, text);
-  await chmod(path, (before?.mode ?? 0o644) & 0o777);
+  await writeFileAtomically(path, text, before ?? { mode: 0o644 });
 }

@@ -1,4 +1,5 @@
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { chmod, chown, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -29,6 +30,8 @@ const files = {
   codex: () => codex.file("user", places()),
 };
 const names = Object.keys(files) as (keyof typeof files)[];
+
+const root = process.getuid?.() === 0;
 
 async function put(file: string, text: string, mode = 0o640): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
@@ -96,7 +99,7 @@ test("a file that is not UTF-8 or is a directory is left alone", async () => {
   expect(await setup("cursor")).toMatchObject({ code: 2, stderr: expect.stringContaining("it is not UTF-8") });
   expect(await readFile(files.cursor())).toEqual(Buffer.from([0x7b, 0xff, 0x7d]));
   await mkdir(files.vscode(), { recursive: true });
-  expect(await setup("vscode")).toMatchObject({ code: 2, stderr: expect.stringContaining("EISDIR") });
+  expect(await setup("vscode")).toMatchObject({ code: 2, stderr: expect.stringContaining("is not a regular file") });
 });
 
 test("fields that the user added to the entry are kept, and comments in it too", async () => {
@@ -160,4 +163,38 @@ test("each system keeps the files of a user elsewhere", () => {
   expect(vscode.file("user", at("linux", { XDG_CONFIG_HOME: "/c" }))).toBe("/c/Code/User/mcp.json");
   expect(vscode.file("user", at("win32", { APPDATA: "/a" }))).toBe("/a/Code/User/mcp.json");
   expect(codex.file("user", at("linux", { CODEX_HOME: "/x" }))).toBe("/x/config.toml");
+});
+
+test("a link to a device, a pipe, or a link that leads nowhere is left alone, and nothing waits for it", async () => {
+  await mkdir(join(cwd, ".cursor"));
+  await symlink("/dev/zero", files.cursor());
+  expect(await setup("cursor")).toMatchObject({ code: 2, stderr: expect.stringContaining("is not a regular file") });
+  await mkdir(join(cwd, ".vscode"));
+  execFileSync("mkfifo", [files.vscode()]);
+  expect(await setup("vscode")).toMatchObject({ code: 2, stderr: expect.stringContaining("is not a regular file") });
+  await rm(files.cursor());
+  await symlink(join(cwd, "gone"), files.cursor());
+  expect(await setup("cursor")).toMatchObject({ code: 2, stderr: expect.stringContaining("leads nowhere") });
+});
+
+test.each([
+  ["cursor", '{"mcpServers":{"gh":{"command":"npx","env":{"TOKEN":"ghp_secret"}}}} // ghp_secret'],
+  ["vscode", '{"servers":{"codecell":{"command":"old","env":{"TOKEN":"ghp_secret"}},"b":["ghp_secret"]}}'],
+  ["codex", '[mcp_servers.codecell]\nenv = { TOKEN = "ghp_secret" }\nurl = "https://ghp_secret" # ghp_secret\n'],
+] as const)("what setup %s reports shows no value of another server, of env or of a comment", async (name, text) => {
+  await put(files[name](), text);
+  for (const flags of [" --print", " --print --json", "", " --remove"]) {
+    const { code, stdout } = await setup(`${name}${flags}`);
+    expect([code, stdout]).toEqual([0, expect.not.stringContaining("ghp_secret")]);
+    expect(stdout).toContain("codecell");
+  }
+  if (name !== "codex") expect(await readFile(files[name](), "utf8")).toContain("ghp_secret");
+});
+
+test.skipIf(!root)("a file of another user stays theirs when root changes it", async () => {
+  await put(files.cursor(), "{}", 0o600);
+  await chown(files.cursor(), 65534, 65534);
+  expect((await setup("cursor")).code).toBe(0);
+  const { uid, gid, mode } = await stat(files.cursor());
+  expect([uid, gid, mode & 0o777]).toEqual([65534, 65534, 0o600]);
 });

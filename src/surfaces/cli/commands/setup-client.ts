@@ -80,6 +80,7 @@ async function runSetup(client: McpClient, argv: readonly string[], { terminal }
     unchanged: entry ? "already has the server" : "does not have the server",
     advice: entry && advice,
     shows: "change" as const,
+    hide: client.hide,
     mode: isShared ? 0o644 : 0o600, // a user's own file may hold keys of other servers
   };
   const print = values.print === true || values["dry-run"] === true;

@@ -2,14 +2,14 @@ import { constants, type Stats } from "node:fs";
 import { access, lstat, open, realpath, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { CodecellError, messageOf } from "../../../lib/errors.ts";
-import { writeFileAtomically } from "../../../lib/files/atomic-file.ts";
+import { type FileLike, writeFileAtomically } from "../../../lib/files/atomic-file.ts";
 import { maxNotebookBytes } from "../../../service/notebook/read-notebook.ts";
 
 /** Where the copy with outputs goes. */
 export interface NotebookTarget {
   readonly path: string;
   /** permissions of the file */
-  readonly mode: number;
+  readonly like: FileLike;
   /** identity of its directory */
   readonly directory: { readonly dev: number; readonly ino: number };
 }
@@ -59,25 +59,24 @@ export async function notebookTarget(source: string, flags: TargetFlags, cwd: st
     throw new CodecellError("usage", "--inplace and --output cannot be combined");
   }
   const own = await stat(source);
-  const mode = own.mode & 0o777;
   if (flags.inplace) {
     const path = await realpath(source); // a link stays a link
-    return { path, mode, directory: await checkDirectory(path, flags) };
+    return { path, like: own, directory: await checkDirectory(path, flags) };
   }
   const path = flags.output === undefined ? besideNotebook(source) : resolve(cwd, flags.output);
   const shown = flags.output ?? basename(path);
   if (flags.output === "-") throw new CodecellError("usage", "--output needs a file, not -");
   const directory = await checkDirectory(path, flags);
   await checkReplaceable(path, shown, own);
-  return { path, mode, directory };
+  return { path, like: { mode: own.mode }, directory };
 }
 
-export async function writeNotebookFile({ path, mode, directory }: NotebookTarget, text: string): Promise<void> {
+export async function writeNotebookFile({ path, like, directory }: NotebookTarget, text: string): Promise<void> {
   try {
     const { dev, ino } = await stat(dirname(path));
     // The attack: a cell that may write this directory's parent puts a link to another directory in its place.
     if (dev !== directory.dev || ino !== directory.ino) throw new Error("its directory was replaced meanwhile");
-    await writeFileAtomically(path, text, mode);
+    await writeFileAtomically(path, text, like);
   } catch (cause) {
     throw new CodecellError("disk_failed", `the outputs could not be written to ${path}: ${messageOf(cause)}`, {
       hint: "free some space, or use --output FILE",

@@ -1,8 +1,9 @@
-import { constants, statSync } from "node:fs";
-import { access, type FileHandle, lstat, open, readFile, realpath, rm, stat } from "node:fs/promises";
+import { constants, type Stats, statSync } from "node:fs";
+import { access, type FileHandle, lstat, open, realpath, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { CodecellError } from "../../../lib/errors.ts";
 import { writeFileAtomically } from "../../../lib/files/atomic-file.ts";
+import { hostMounts } from "../../../lib/files/mountinfo.ts";
 import { SafeText } from "../format/text/safe-text.ts";
 import type { Output } from "../shell/terminal.ts";
 
@@ -42,33 +43,27 @@ export async function writeToFile(
   };
   const entry = force ? await lstat(path).catch(() => undefined) : undefined;
   const old = entry && (await stat(path).catch(() => undefined)); // a link may lead nowhere
-  if (old?.isFile()) await replaceFile(await realpath(path), counted(), old.mode & 0o777, shown);
+  if (old?.isFile()) await replaceFile(await realpath(path), counted(), old, shown);
   else await writeInPlace(await openTarget(path, entry !== undefined, shown), counted(), entry ? undefined : path);
   return written;
 }
 
 /** A failure of the source, or of a full disk, passes as it is. */
-async function replaceFile(path: string, data: AsyncIterable<Uint8Array>, mode: number, shown: string): Promise<void> {
+async function replaceFile(path: string, data: AsyncIterable<Uint8Array>, old: Stats, shown: string): Promise<void> {
   const isDirectoryWritable = await access(dirname(path), constants.W_OK | constants.X_OK).then(
     () => true,
     () => false,
   );
-  if (!isDirectoryWritable || (await isMountPoint(path))) {
-    // No file can take its place, so it is overwritten.
+  // A file that is mounted, as in containers, can be written but not replaced.
+  const isMounted = (await hostMounts()).some(({ point }) => point === path);
+  if (!isDirectoryWritable || isMounted) {
     await writeInPlace(await openTarget(path, true, shown), data, undefined);
     return;
   }
-  await writeFileAtomically(path, data, mode).catch((cause: NodeJS.ErrnoException) => {
+  await writeFileAtomically(path, data, old).catch((cause: NodeJS.ErrnoException) => {
     const isOfTheTarget = ["EACCES", "EPERM", "EROFS", "EBUSY"].includes(cause.code ?? "");
     throw isOfTheTarget && ["open", "rename"].includes(cause.syscall ?? "") ? cannotWrite(shown, cause) : cause;
   });
-}
-
-/** A file that is mounted, as in containers, can be written but not replaced. */
-async function isMountPoint(path: string): Promise<boolean> {
-  const mounts = await readFile("/proc/self/mountinfo", "utf8").catch(() => "");
-  const escaped = path.replace(/[ \t\n\\]/g, (one) => `\\${one.charCodeAt(0).toString(8).padStart(3, "0")}`);
-  return mounts.split("\n").some((line) => line.split(" ")[4] === escaped);
 }
 
 /** Writes a new file, or something that is no file, such as a device or a pipe. `own`: the path to remove after a failure. */

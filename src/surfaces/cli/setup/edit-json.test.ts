@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { editJson, readJson } from "./edit-json.ts";
+import { differsOnlyAt, editJson, readJson } from "./edit-json.ts";
 
 test("a member is added behind the others, in their indentation and with their line ends", () => {
   expect(editJson('{\r\n\t"a": 1\r\n}\r\n', ["b"], { c: [1, 2] })).toBe(
@@ -74,4 +74,21 @@ test("a thousand brackets are refused, not a stack overflow", () => {
 test("a value is read with the comments around it", () => {
   expect(readJson('{ "a": { /* x */ "b": [1], }, }', ["a"])).toEqual({ b: [1] });
   expect(readJson("{}", ["a", "b"])).toBeUndefined();
+});
+
+test("a member is removed without moving the bracket behind it into the comment before it", () => {
+  const text = '{\n  "a": { "x": 1 }, // mine\n  "b": { "y": 2 } }\n';
+  expect(readJson(editJson(text, ["b"], undefined), ["a"])).toEqual({ x: 1 });
+  const inner = '{ "b": { "x": 1, // mine\n  "url": "z" } }';
+  expect(readJson(editJson(inner, ["b", "url"], undefined), ["b"])).toEqual({ x: 1 });
+});
+
+test("differsOnlyAt notices a change elsewhere, and allows the object around the place to come and go", () => {
+  const at = ["servers", "codecell"];
+  const text = '{ "a": [1], "servers": { "codecell": 1, "b": 2 } }';
+  expect(differsOnlyAt(text, '{ "a": [1], "servers": { "b": 2, "codecell": { "c": 3 } } }', at)).toBe(true);
+  expect(differsOnlyAt("", '{ "servers": { "codecell": 1 } }', at)).toBe(true);
+  expect(differsOnlyAt('{ "servers": { "codecell": 1 } }', '{ "servers": {} }', at)).toBe(true);
+  expect(differsOnlyAt(text, '{ "a": [1], "servers": { "codecell": 1, "b": 3 } }', at)).toBe(false);
+  expect(differsOnlyAt(text, '{ "servers": { "codecell": 1, "b": 2 } }', at)).toBe(false);
 });

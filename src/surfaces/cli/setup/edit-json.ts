@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { type JsonMember, type JsonSpan, jsonSpans } from "./json-spans.ts";
 
 /**
@@ -27,6 +28,25 @@ export function readJson(text: string, path: readonly string[]): unknown {
     span = member.value;
   }
   return plainValue(text, span);
+}
+
+/** Whether two texts differ in nothing but what is at a path, and in the object around it if it has nothing else. */
+export function differsOnlyAt(before: string, after: string, path: readonly string[]): boolean {
+  return isDeepStrictEqual(...([before, after].map((text) => elsewhere(text, path)) as [unknown, unknown]));
+}
+
+function elsewhere(text: string, path: readonly string[]): unknown {
+  if (text.replace("\ufeff", "").trim() === "") return [];
+  const walk = (span: JsonSpan, at: readonly string[]): unknown => {
+    if (span.kind !== "object") return text.slice(span.start, span.end);
+    const others = span.members.filter(({ key }) => at.length !== 1 || key !== at[0]);
+    const members = others.map(({ key, value }): [string, unknown] => [
+      key,
+      walk(value, key === at[0] ? at.slice(1) : []),
+    ]);
+    return members.filter(([key, value]) => !(key === at[0] && isDeepStrictEqual(value, [])));
+  };
+  return walk(jsonSpans(text), path);
 }
 
 /** The value of a span. Comments and commas at the end are left out by reading member by member. */
@@ -107,7 +127,8 @@ function removed(text: string, object: JsonObject, member: JsonMember): string {
 /** Where to cut: at the line break before the member if it has its lines to itself, else right before it. */
 function lineStart(text: string, start: number, end: number): number {
   const line = text.slice(0, start).replace(/[ \t]+$/, "");
-  const standsAlone = line.endsWith("\n") && /^[ \t]*(\r?\n|$|[}\]])/.test(text.slice(end));
+  // A bracket behind it would move behind a comment that ends the line before.
+  const standsAlone = line.endsWith("\n") && /^[ \t]*(\r?\n|$)/.test(text.slice(end));
   if (standsAlone) return line.endsWith("\r\n") ? line.length - 2 : line.length - 1;
   return line.endsWith(",") || line.endsWith("{") ? line.length : start;
 }

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { hideJsonValues, hideTomlValues } from "./hide-values.ts";
 import { editMcpJson, type McpEntry, type McpFileForm } from "./mcp-json.ts";
 import { editMcpToml } from "./mcp-toml.ts";
 
@@ -22,6 +23,8 @@ export interface McpClient {
   file(scope: ClientScope, places: ClientPlaces): string;
   /** Pure: the text with the server, or without it. */
   edit(text: string | undefined, entry: McpEntry | undefined, shown: string): string | undefined;
+  /** Pure: the text without values that may be keys of servers. */
+  hide(text: string): string;
   /** what to do in the client afterwards */
   readonly advice: Readonly<Record<ClientScope, string>>;
 }
@@ -33,6 +36,7 @@ export const cursor: McpClient = {
   scopes: ["project", "user"],
   file: (scope, { cwd, home }) => join(scope === "project" ? cwd : home, ".cursor", "mcp.json"),
   edit: jsonEditor("mcpServers", true),
+  hide: (text) => hideJsonValues(text, ["mcpServers", "codecell"]),
   advice: {
     project: "Cursor lists the server under Customize, MCPs; switch it on there",
     user: "Cursor lists the server under Customize, MCPs; switch it on there",
@@ -46,6 +50,7 @@ export const vscode: McpClient = {
   file: (scope, places) =>
     scope === "project" ? join(places.cwd, ".vscode", "mcp.json") : join(appData(places), "Code", "User", "mcp.json"),
   edit: (text, entry, shown) => jsonEditor("servers", true)(text, entry && { type: "stdio", ...entry }, shown),
+  hide: (text) => hideJsonValues(text, ["servers", "codecell"]),
   advice: {
     project: "VS Code asks once whether to trust the server; `MCP: List Servers` in the command palette shows it",
     user: "VS Code asks once whether to trust the server; `MCP: List Servers` in the command palette shows it",
@@ -58,6 +63,7 @@ export const claudeDesktop: McpClient = {
   scopes: ["user"],
   file: (_scope, places) => join(appData(places), "Claude", "claude_desktop_config.json"),
   edit: jsonEditor("mcpServers", false),
+  hide: (text) => hideJsonValues(text, ["mcpServers", "codecell"]),
   advice: { project: "", user: "Quit Claude Desktop and start it again: it reads the file when it starts" },
 };
 
@@ -68,6 +74,7 @@ export const codex: McpClient = {
   file: (scope, { cwd, home, env }) =>
     join(scope === "project" ? join(cwd, ".codex") : env.CODEX_HOME || join(home, ".codex"), "config.toml"),
   edit: (text, entry, shown) => editMcpToml(text, "codecell", entry, shown),
+  hide: (text) => hideTomlValues(text, ["mcp_servers", "codecell"]),
   advice: {
     project:
       "Codex reads this file only in a project that you have told it to trust; `codex mcp list` shows the server",

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { CodecellError, messageOf } from "../../../lib/errors.ts";
-import { editJson, readJson } from "./edit-json.ts";
+import { differsOnlyAt, editJson, readJson } from "./edit-json.ts";
 import { JsonSyntaxError } from "./json-spans.ts";
 
 /** How a client starts an MCP server. */
@@ -36,7 +36,17 @@ export function editMcpJson(
   form: McpFileForm = projectFile,
 ): string | undefined {
   try {
-    return edited(text, name, entry, form);
+    const next = edited(text, name, entry, form);
+    if (!differsOnlyAt(text ?? "", next ?? "", [form.servers, name])) {
+      throw new CodecellError(
+        "usage",
+        `${form.shown} was not changed: it is written in a form that cannot be changed safely`,
+        {
+          hint: "change the server by hand; --print in an empty directory shows what it needs",
+        },
+      );
+    }
+    return next;
   } catch (error) {
     if (!(error instanceof JsonSyntaxError || error instanceof TypeError || error instanceof SyntaxError)) throw error;
     throw damaged(form, error);

@@ -117,3 +117,19 @@ test.each([
   expect(() => edit(text)).toThrow(why);
   expect(() => remove(text)).toThrow("config.toml was not changed");
 });
+
+test("what only a server at an address has is removed with its sub-tables and dotted keys", () => {
+  const text = `[mcp_servers.codecell]\nurl = "https://x"\nhttp_headers.Authorization = "a"\nkeep = 1\n
+[mcp_servers.codecell.env_http_headers]\nA = "B"\n\n[mcp_servers.docs]\ncommand = "uvx"\n`;
+  const next = edit(text) ?? "";
+  expect(next).not.toMatch(/url|headers|A = "B"/);
+  expect(next).toMatch(/keep = 1[\s\S]*\[mcp_servers\.docs\]\ncommand = "uvx"\n$/);
+  expect(edit(next)).toBe(next);
+});
+
+test.each(["command.x = 1\n", "[mcp_servers.codecell.args]\nk = 1\n"])(
+  "a table whose command or args is no plain value (%j) is refused",
+  (rest) => {
+    expect(() => edit(`[mcp_servers.codecell]\n${rest}`)).toThrow("is not a plain value");
+  },
+);

@@ -21,6 +21,7 @@ export function editMcpToml(
   assertPlain(statements, ours, text ?? "", shown);
   const header = statements.find(({ kind, path }) => kind === "table" && isSame(path, ours));
   if (entry === undefined) return text === undefined ? text : without(text, statements, ours);
+  assertReplaceable(statements, ours, text ?? "", shown);
   if (!header) return appended(text ?? "", name, entry);
   return updated(text ?? "", statements, ours, header, entry);
 }
@@ -56,6 +57,16 @@ function assertPlain(statements: readonly TomlStatement[], ours: readonly string
   }
 }
 
+/** A key of ours that is a table, or has dotted keys, cannot be given a value. */
+function assertReplaceable(statements: readonly TomlStatement[], ours: readonly string[], text: string, shown: string) {
+  for (const { kind, path, start } of statements) {
+    const isPlain = kind === "pair" && path.length === ours.length + 1;
+    if (isPlain || !startsWith(path, ours) || !["command", "args"].includes(path[ours.length] ?? "")) continue;
+    const line = text.slice(0, start).split("\n").length;
+    throw refused(shown, `line ${line}: ${path.join(".")} is not a plain value`, "remove it first");
+  }
+}
+
 function appended(text: string, name: string, entry: McpEntry): string {
   const eol = eolOf(text);
   const gap = text === "" ? "" : text.endsWith("\n") ? eol : `${eol}${eol}`;
@@ -81,8 +92,11 @@ function updated(
   }
   const missingEol = text.slice(header.start, header.end).endsWith("\n") ? "" : eol;
   if (added !== "") changes.push({ start: header.end, end: header.end, text: missingEol + added });
-  for (const { path, start, end } of pairs) {
-    if (remoteKeys.includes(path[2] ?? "")) changes.push({ start, end, text: "" });
+  let isInRemote = false;
+  for (const { kind, path, start, end } of statements) {
+    const isRemote = startsWith(path, ours) && remoteKeys.includes(path[ours.length] ?? "");
+    if (kind !== "pair") isInRemote = isRemote;
+    if (isRemote || (kind === "pair" && isInRemote)) changes.push({ start, end, text: "" });
   }
   return applied(text, changes);
 }

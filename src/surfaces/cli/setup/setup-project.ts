@@ -1,6 +1,7 @@
 import { isAbsolute, join } from "node:path";
 import type { Terminal } from "../shell/terminal.ts";
 import { changeConfig } from "./change-config.ts";
+import { hideJsonValues } from "./hide-values.ts";
 import { editMcpJson, type McpEntry } from "./mcp-json.ts";
 import type { SetupReport } from "./setup-report.ts";
 
@@ -17,6 +18,7 @@ export function setUpProject(
     advice: entry && adviceFor(entry),
     mode: 0o644,
     shows: "all" as const,
+    hide: (text: string) => hideJsonValues(text, ["mcpServers", "codecell"]),
   };
   return changeConfig(change, how);
 }

@@ -23,6 +23,7 @@ const texts: Record<string, () => unknown> = {
   "a reply of a model with spaces after a fence": () => outputsInReply(signature, `\`\`\`${" ".repeat(100_000)}x`),
   "a fence of a model with a long name": () => codeInReply(`\`\`\`${"a".repeat(150_000)}\``),
   "a notebook's comments with Windows line ends": () => cellProgram("# a\r\n".repeat(28)),
+  "a notebook's command over very many lines": () => cellProgram(`!x\\\n${"a\\\n".repeat(400_000)}b`),
   "code with many line ends in the log": () => logged(`${"\n".repeat(200_000)}x`),
 };
 

@@ -32,6 +32,11 @@ describe("cellProgram", () => {
     expect(code.split("\n")).toEqual([expect.stringContaining('"echo a   b"'), "", "1/0"]);
   });
 
+  test("takes a command over very many lines", () => {
+    const lines = 200_000;
+    expect((codeOf(`!x\\\n${"a\\\n".repeat(lines)}b\n1/0`) as string).split("\n")).toHaveLength(lines + 3);
+  });
+
   test("quotes a command, so that it cannot end the literal that it is in", () => {
     expect(codeOf('!echo "\\" ; \'')).toContain(JSON.stringify('echo "\\" ; \''));
   });

@@ -107,11 +107,15 @@ function pythonProgram(source: string, mayInstall: boolean): CellProgram {
       continue;
     }
     const at = index;
-    let { magic } = found;
     // A command goes on in the next line after a backslash, as in the shell.
-    while (/^[!%]/.test(magic) && magic.endsWith("\\") && index + 1 < lines.length) {
-      magic = `${magic.slice(0, -1)}${lines[++index]?.text ?? ""}`;
+    const parts = [found.magic];
+    if (/^[!%]/.test(found.magic)) {
+      for (let last = found.magic; last.endsWith("\\") && index + 1 < lines.length; parts.push(last)) {
+        parts.push((parts.pop() ?? "").slice(0, -1));
+        last = lines[++index]?.text ?? "";
+      }
     }
+    const magic = parts.join("");
     // The kernel knows `%pip install` where the policy lets programs install.
     const isInstall = mayInstall && /^[%!]\s*(?:pip3?|python3? -m pip)\s+install\s/.test(magic);
     const line = isInstall ? undefined : lineOf(magic, found.isValue);
@@ -122,7 +126,8 @@ function pythonProgram(source: string, mayInstall: boolean): CellProgram {
     if (line.kind === "refused") return { kind: "refused", line: at + 1, problem: line.problem };
     if (line.note !== undefined) notes.push(line.note);
     needsShell ||= line.needsShell === true;
-    made.push(`${found.before}${line.code}`, ...new Array<string>(index - at).fill(""));
+    made.push(`${found.before}${line.code}`);
+    for (let gap = at; gap < index; gap++) made.push("");
   }
   return {
     ...{ kind: "run", language: "python", code: made.join("\n"), notes, needsShell },

@@ -4,8 +4,8 @@ import type { RunOptions } from "../../sessions/runs/run-options.ts";
 import type { Session } from "../../sessions/session.ts";
 import { type CellProgram, cellProgram, type ProgramToRun } from "./cell-program.ts";
 import { type NotebookOutput, notebookOutputs, type OutputEvent, streamOutput } from "./notebook-output.ts";
-import type { Notebook, NotebookCell } from "./read-notebook.ts";
-import type { CellContent } from "./write-notebook.ts";
+import { maxNotebookBytes, type Notebook, type NotebookCell } from "./read-notebook.ts";
+import { type CellContent, writeNotebook, writtenBytes } from "./write-notebook.ts";
 
 /** A code cell that was run; `refused`: it has a magic that codecell does not have. */
 export interface CellOutcome {
@@ -38,6 +38,8 @@ export class NotebookExecution {
   readonly outcomes: CellOutcome[] = [];
   #programs: ReadonlyMap<NotebookCell, CellProgram>;
   readonly #contents = new Map<NotebookCell, CellContent>();
+  /** bytes that outputs may still take: a notebook that is too large could not be opened again */
+  #room: number;
 
   constructor(notebook: Notebook) {
     this.notebook = notebook;
@@ -45,6 +47,8 @@ export class NotebookExecution {
     this.#programs = new Map(cells.map((cell) => [cell, cellProgram(cell.source, notebook.language)]));
     // Outputs of an earlier run would look as if they belonged to this one. A skipped cell keeps its outputs.
     for (const cell of cells) this.#contents.set(cell, { outputs: [], executionCount: null });
+    const bytes = Buffer.byteLength(writeNotebook(notebook, this.#contents));
+    this.#room = maxNotebookBytes - bytes - cells.length * cellRoom;
   }
 
   /** The policy lets programs install packages (kernel.packages.inside): the kernel performs `%pip install`. */
@@ -84,6 +88,9 @@ export class NotebookExecution {
         program.kind === "refused" || (lacksShell && needsShell(program))
           ? this.#refuse(cell, program.kind === "refused" ? refusal(cell, program) : noShell(cell, session))
           : await this.#runCell(session, cell, program, options);
+      // Only the last result is asked for as a whole. Those of many cells would fill the memory of the host.
+      const before = this.outcomes.pop();
+      if (before) this.outcomes.push({ ...before, result: before.result && withoutOutput(before.result) });
       this.outcomes.push(outcome);
       await options.onCellEnd?.(outcome);
       if (outcome.status !== "ok" && !outcome.isTolerated) return;
@@ -99,6 +106,17 @@ export class NotebookExecution {
     throw new CodecellError("language_unavailable", noShell(strict[0], session), {
       hint: "use another runner, or give the cell the tag skip-execution; nothing was run",
     });
+  }
+
+  /** The outputs of a cell, or a note if the notebook has no room for them. */
+  #fitting(cell: NotebookCell, content: CellContent): CellContent {
+    const bytes = writtenBytes(this.notebook, cell, content);
+    if (bytes <= this.#room) {
+      this.#room -= bytes;
+      return content;
+    }
+    const note = `codecell: ${bytes} bytes of output are left out, because a notebook has at most ${maxNotebookBytes / 1024 / 1024} MiB\n`;
+    return { ...content, outputs: [streamOutput("stderr", note)] };
   }
 
   #refuse(cell: NotebookCell, evalue: string): CellOutcome {
@@ -129,11 +147,18 @@ export class NotebookExecution {
         : notebookOutputs(events, { executionCount, status, value, error, reason: problem })),
       ...(addition === undefined ? [] : [streamOutput("stdout", addition)]),
     ];
-    this.#contents.set(cell, { outputs, executionCount });
+    this.#contents.set(cell, this.#fitting(cell, { outputs, executionCount }));
     // After a timeout or a crash, the variables that later cells need may be gone.
     const isTolerated = status === "error" && isTolerant(cell, allowErrors);
     return { cell, status, result, problem, addition, isTolerated };
   }
+}
+
+/** For the note of a cell whose outputs do not fit, and what else is added to a cell. */
+const cellRoom = 400;
+
+function withoutOutput(result: RunResult): RunResult {
+  return { ...result, stdout: "", stderr: "", value: undefined, displays: [] };
 }
 
 const magicsHint = "docs/notebooks.md lists the magics that work";

@@ -33,6 +33,11 @@ export function writeNotebook(notebook: Notebook, contents: ReadonlyMap<Notebook
   return text + notebook.text.slice(at);
 }
 
+/** How many bytes the new outputs of a cell take in the notebook. */
+export function writtenBytes(notebook: Notebook, cell: NotebookCell, content: CellContent): number {
+  return cellEdits(notebook, cell, content).reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+}
+
 function cellEdits({ text, minor }: Notebook, cell: NotebookCell, content: CellContent | undefined): Edit[] {
   const isCode = cell.type === "code";
   const wanted: [name: string, value: unknown, isReplaced: boolean][] = [];
@@ -48,7 +53,7 @@ function cellEdits({ text, minor }: Notebook, cell: NotebookCell, content: CellC
     if (!member) added += `,${layout.before}${JSON.stringify(name)}: ${layout.print(value)}`;
     else if (isReplaced) edits.push({ ...member.value, text: layout.print(value) });
   }
-  const end = Math.max(...cell.members.map(({ value }) => value.end));
+  const end = cell.members.at(-1)?.value.end ?? 0; // they are in the order of the text
   if (added !== "") edits.push({ start: end, end, text: added });
   return edits;
 }

@@ -346,6 +346,12 @@ export async function runnerContract(
         expect(result.notes.join()).toContain("the disk is gone");
       });
 
+      test("in bash is told the lines of its own code, in errors and in LINENO", async (context) => {
+        context.skip(!session.languages.includes("bash"), "no bash here");
+        const { stdout, stderr } = await run("echo $LINENO\nno-such-command\necho $LINENO\n", { language: "bash" });
+        expect([stdout, stderr]).toEqual(["1\n3\n", expect.stringContaining("bash: line 2: no-such-command")]);
+      });
+
       test("in bash gets its name, arguments and standard input", async (context) => {
         context.skip(!session.languages.includes("bash"), "no bash here");
         const code = 'echo "$0 $# $2"\nread -r first\necho "first: $first"\ncat';

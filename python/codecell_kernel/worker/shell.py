@@ -16,30 +16,33 @@ GRACE_SECONDS = 0.4
 ASK_AGAIN_MS = 5
 # fd 3: state in, fd 4: state out, fd 5: the code. All but 4, which the trap needs, are closed before user code runs.
 # Uses nothing but bash: an image may have no other program. The x protects newlines at the end of the code.
-SCRIPT = r"""
+# All of it is one line, because bash counts the lines of the code from here: its errors name the lines of the user's program.
+SCRIPT = " ".join(
+    r"""
 __codecell_save() {
-  local __codecell_name
+  local __codecell_name;
   {
-    printf 'cd -- %q\n' "$PWD"
-    set +o
-    shopt -p
-    declare -f
-    alias -p
+    printf 'cd -- %q\n' "$PWD";
+    set +o;
+    shopt -p;
+    declare -f;
+    alias -p;
     while read -r __codecell_name; do
       case $__codecell_name in
         BASH*|COMP_*|DIRSTACK|EPOCH*|EUID|FUNCNAME|GROUPS|HISTCMD|HOSTNAME|HOSTTYPE|LINENO|MACHTYPE|OLDPWD|OPTERR|OPTIND) ;;
         OSTYPE|PIPESTATUS|PPID|PS4|PWD|RANDOM|SECONDS|SHELLOPTS|SHLVL|SRANDOM|UID|_|__codecell_*) ;;
         *) declare -p -- "$__codecell_name" ;;
-      esac
-    done < <(compgen -v)
-    printf '\n: complete\n'
-  } >&4 2>/dev/null
-}
-. /dev/fd/3 2>/dev/null; exec 3<&-
-trap '__codecell_status=$?; trap - EXIT; __codecell_save; exit $__codecell_status' EXIT
-__codecell_code=$(</dev/fd/5); exec 5<&-
+      esac;
+    done < <(compgen -v);
+    printf '\n: complete\n';
+  } >&4 2>/dev/null;
+};
+. /dev/fd/3 2>/dev/null; exec 3<&-;
+trap '__codecell_status=$?; trap - EXIT; __codecell_save; exit $__codecell_status' EXIT;
+__codecell_code=$(</dev/fd/5); exec 5<&-;
 eval "${__codecell_code%x}"
-"""
+""".split("\n")
+)
 
 
 class Shell:

@@ -1,10 +1,12 @@
 import type { Audit } from "../audit/audit.ts";
 import type { EgressOptions } from "../egress/process/egress-process.ts";
 import type { Logger } from "../lib/log/logger.ts";
+import { ruleNames } from "../policy/rules.ts";
 import type { Policy, PolicyInput } from "../policy/schema.ts";
 import type { SandboxRunner } from "../runners/runner.ts";
 import type { Database } from "../store/postgres/database.ts";
 import type { SessionOwners } from "../store/postgres/session-owner.ts";
+import { checkOptions } from "./caller-arguments.ts";
 import type { PackageOptions } from "./packages/session-packages.ts";
 
 /** Options of `Codecell.open`; everything has a default. */
@@ -46,6 +48,29 @@ export interface CodecellOptions {
    * session. Default: for persistent sessions of a database
    */
   readonly filesStayInCell?: boolean;
+}
+
+const names = {
+  ...{
+    policy: true,
+    runners: true,
+    stateDir: true,
+    runtimeDir: true,
+    database: true,
+    openedDatabase: true,
+    logger: true,
+  },
+  ...{ audit: true, egress: true, hostCalls: true, packages: true, owners: true, now: true, isObservable: true },
+  ...{ heldBy: true, filesStayInCell: true },
+} as const satisfies Record<keyof CodecellOptions, true>;
+
+/** Refuses options that nobody reads, such as `net` beside `policy`. */
+export function checkCodecellOptions(options: unknown): void {
+  checkOptions(options, "Codecell.open", names, (name) => {
+    if (name === "runner") return "name it in the policy: { policy: { isolation: { runner: … } } }";
+    const isSection = ruleNames.some((rule) => rule === name || rule.startsWith(`${name}.`));
+    return isSection ? `put it into the policy: { policy: { ${name}: … } }` : undefined;
+  });
 }
 
 /** Whether sessions get no directory of this machine. Those of a database may go on at another one, with their files. */

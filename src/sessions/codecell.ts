@@ -14,7 +14,7 @@ import { type Logger, silentLogger } from "../lib/log/logger.ts";
 import type { IsolationLevel } from "../policy/isolation.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { Choice } from "../runners/registry.ts";
-import { type CodecellOptions, keepsFilesInCell } from "./codecell-options.ts";
+import { type CodecellOptions, checkCodecellOptions, keepsFilesInCell } from "./codecell-options.ts";
 import { processStatus } from "./lifecycle/process-status.ts";
 import { type Origin, SessionRegistry } from "./lifecycle/session-registry.ts";
 import { SessionSlots } from "./lifecycle/session-slots.ts";
@@ -93,6 +93,7 @@ export class Codecell implements AsyncDisposable {
 
   /** Chooses the runner and removes what dead processes left behind. What a live process owns is not touched. */
   static async open(options: CodecellOptions = {}): Promise<Codecell> {
+    checkCodecellOptions(options);
     const { now = Date.now, logger = silentLogger } = options;
     const stateDir = resolve(options.stateDir ?? stateDirectory()); // cells start in other directories
     await using cleanup = new Cleanup();

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { CodecellError } from "../lib/errors.ts";
+import { checkText } from "./caller-arguments.ts";
 
 const pattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
@@ -10,6 +11,7 @@ export function newSessionId(): string {
 
 /** Checks an id from a caller. It becomes the name of a directory, so invalid ids are rejected, not escaped. */
 export function checkSessionId(id: string): string {
+  checkText(id, "the id of a session");
   if (pattern.test(id) && !id.includes("..") && !id.endsWith(".")) return id;
   throw new CodecellError("usage", `invalid session id: ${JSON.stringify(id.slice(0, 80))}`, {
     hint: "use 1 to 64 letters, digits, dots, dashes and underscores, starting with a letter or digit",

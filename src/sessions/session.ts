@@ -10,6 +10,7 @@ import type { Authority, PolicyChange } from "../policy/change/merge.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { CellUsage } from "../runners/cell-usage.ts";
 import type { EnforcementReceipt } from "../runners/receipt.ts";
+import { checkFileSource, checkOptions, checkText } from "./caller-arguments.ts";
 import { auditedFiles } from "./files/audited-files.ts";
 import { loadHostFile } from "./files/load-host-file.ts";
 import { noticedFiles } from "./files/noticed-files.ts";
@@ -24,7 +25,7 @@ import type { UsageSample } from "./lifecycle/usage-samples.ts";
 import { assertUndo, type LiveSession } from "./live-session.ts";
 import type { ManagedSession } from "./managed-session.ts";
 import { Run } from "./runs/run.ts";
-import type { RunOptions } from "./runs/run-options.ts";
+import { type RunOptions, runOptionNames } from "./runs/run-options.ts";
 import type { SessionInfo, SessionState } from "./session-info.ts";
 import type { HistoryEntry } from "./storage/session-history.ts";
 import type { SessionRecord, SnapshotInfo } from "./storage/session-record.ts";
@@ -112,7 +113,11 @@ export class Session implements AsyncDisposable {
    * leaves; only its limits, its signal and `interrupt` stop it. If the session refuses the code, the run rejects.
    */
   run(code: string, options: RunOptions = {}): Run {
-    return new Run((progress) => this.managed.runs.start(progress, code, options));
+    return new Run((progress) => {
+      checkText(code, "the code of a run");
+      checkOptions(options, "session.run", runOptionNames);
+      return this.managed.runs.start(progress, code, options);
+    });
   }
 
   /** Names, types, sizes and summaries of its variables. */
@@ -122,21 +127,25 @@ export class Session implements AsyncDisposable {
 
   /** The value of a variable, or of any Python expression, through JSON. A value over the limit is not sent. */
   async get(expression: string, options: ReadOptions = {}): Promise<unknown> {
+    checkText(expression, "the expression");
     return (await this.wake()).get(expression, options);
   }
 
   /** @internal The same as JSON in UTF-8, which was checked and not parsed. */
   async getJson(expression: string, options: ReadOptions = {}): Promise<Buffer> {
+    checkText(expression, "the expression");
     return (await this.wake()).getJson(expression, options);
   }
 
   /** The bytes of a bytes-like or text variable, without base64. */
   async getBytes(name: string, options: ReadOptions = {}): Promise<Buffer> {
+    checkText(name, "the name of a variable");
     return (await this.wake()).getBytes(name, options);
   }
 
   /** The beginning of a value as text, whatever its size: JSON, or the repr of what JSON cannot hold. */
   async preview(expression: string, options: ReadOptions = {}): Promise<ValuePreview> {
+    checkText(expression, "the expression");
     return (await this.wake()).preview(expression, options);
   }
 
@@ -145,16 +154,19 @@ export class Session implements AsyncDisposable {
    * runs. Rejects with `session_busy` while a run is running. `cursor` is an offset in the code; default: its end.
    */
   async complete(code: string, cursor?: number): Promise<Completions> {
+    checkText(code, "the code");
     return (await this.wake()).complete(code, cursor);
   }
 
   /** What is known of a dotted name: type, signature, docstring, source; undefined: there is no such name. */
   async inspect(name: string, options: { readonly source?: boolean } = {}): Promise<Inspection | undefined> {
+    checkText(name, "the name");
     return (await this.wake()).inspect(name, options);
   }
 
   /** Puts a value into a variable: bytes as they are, anything else through JSON. */
   async set(name: string, value: unknown): Promise<void> {
+    checkVariableName(name);
     await this.managed.changeVariables((live) => live.set(name, value));
   }
 
@@ -170,6 +182,7 @@ export class Session implements AsyncDisposable {
 
   /** Reads a file of the host into a variable, if `fs.load` allows it. Large text and bytes do not pass through JSON. */
   async load(path: string, name: string, form: HostFileForm = "text", baseDir?: string): Promise<{ bytes: number }> {
+    checkText(path, "the path of a file");
     checkVariableName(name);
     const { audit } = this.managed;
     const onDenied = (error: unknown) => audit?.fileDenied(this.key, path, error);
@@ -183,6 +196,8 @@ export class Session implements AsyncDisposable {
 
   /** Puts a file of at most `proc.disk` bytes into the workspace. Nothing is left of a larger one. */
   async upload(path: string, source: FileSource, signal?: AbortSignal): Promise<{ size: number }> {
+    checkText(path, "the path of a file");
+    checkFileSource(source);
     const { audit, store, record } = this.managed;
     const live = await this.wake();
     return this.managed.changeFiles(live, () =>
@@ -205,6 +220,7 @@ export class Session implements AsyncDisposable {
 
   /** Deletes a file of its workspace, or a link itself; never a directory. */
   async removeFile(path: string): Promise<void> {
+    checkText(path, "the path of a file");
     const live = await this.wake();
     await (await this.files()).remove(path);
     // The workspace may fit its limit again, and a cell that could not write is replaced by one that can.
@@ -229,6 +245,7 @@ export class Session implements AsyncDisposable {
 
   /** Freezes a copy of the interpreter under a name; copy-on-write, so it takes milliseconds whatever it holds. */
   async checkpoint(name: string): Promise<Checkpoint> {
+    checkText(name, "the name of a checkpoint");
     const checkpoint = await (await this.wake()).checkpoint(name);
     this.managed.lineage.checkpoint(name);
     this.managed.audit?.audit.record({ type: "session.checkpoint", session: this.key, name });
@@ -237,6 +254,7 @@ export class Session implements AsyncDisposable {
 
   /** Restores the variables of a checkpoint, which stays. Files do not change. */
   async rollback(name: string): Promise<Checkpoint> {
+    checkText(name, "the name of a checkpoint");
     return this.managed.changeVariables(async (live) => {
       const checkpoint = await live.rollback(name);
       this.managed.lineage.rolledBack(name);
@@ -303,6 +321,7 @@ export class Session implements AsyncDisposable {
 
   /** Deletes a checkpoint and frees its memory. */
   async forgetCheckpoint(name: string): Promise<void> {
+    checkText(name, "the name of a checkpoint");
     await (await this.wake()).forgetCheckpoint(name);
   }
 

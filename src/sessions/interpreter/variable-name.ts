@@ -1,4 +1,5 @@
 import { CodecellError } from "../../lib/errors.ts";
+import { checkText } from "../caller-arguments.ts";
 
 const keywords = new Set(
   [
@@ -26,6 +27,7 @@ export function variableNameProblem(name: string): string | undefined {
 
 /** Throws `usage` for a name that cannot be a variable. The kernel refuses what is no name at all. */
 export function checkVariableName(name: string): void {
+  checkText(name, "the name of a variable");
   const problem = variableNameProblem(name);
   if (problem !== undefined)
     throw new CodecellError("usage", problem, { hint: "choose another name for the variable" });

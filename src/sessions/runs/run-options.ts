@@ -29,6 +29,12 @@ export interface RunOptions {
   readonly isStreamed?: boolean;
 }
 
+/** @internal */
+export const runOptionNames = {
+  ...{ language: true, timeout: true, signal: true, stdin: true, args: true, file: true, neighbours: true },
+  ...{ whenBusy: true, outputBytes: true, isStreamed: true },
+} as const satisfies Record<keyof RunOptions, true>;
+
 /** Files beside a program. */
 export interface Neighbours {
   /** read-only; its entries appear in the working directory during the run. Absent: the files are in the workspace itself */

@@ -4,7 +4,7 @@ import tempfile
 import unittest
 
 if sys.platform == "linux":
-    from codecell_kernel.entry.memory_files import MemoryFiles, unescaped
+    from codecell_kernel.entry.memory_files import FilesOf, MemoryFiles, unescaped
 
 
 @unittest.skipUnless(sys.platform == "linux" and os.path.isdir("/dev/shm"), "/dev/shm exists only on Linux")
@@ -26,6 +26,22 @@ class FilesInMemory(unittest.TestCase):
 
     def test_the_file_system_of_a_host_directory_does_not_count(self):
         self.assertNotIn(os.stat("/dev/shm").st_dev, MemoryFiles(["/dev/shm"], 0).mounts)
+
+    def test_one_file_system_is_over_its_limit_by_its_bytes_or_by_its_entries(self):
+        used, entries = FilesOf("/dev/shm", 0).used()
+        if not entries or "/dev/shm" not in MemoryFiles([], 0).mounts.values():
+            self.skipTest("/dev/shm is not a separate file system here")
+        files = FilesOf("/dev/shm", used + (1 << 20))
+        self.assertFalse(files.are_over())
+        with tempfile.TemporaryFile(dir="/dev/shm") as file:  # it has no name
+            file.write(bytes(4 << 20))
+            file.flush()
+            self.assertTrue(files.are_over())
+        few = FilesOf("/dev/shm", used + 20 * 4096)
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
+            for number in range(used // 4096 + 40):
+                open(os.path.join(directory, str(number)), "w").close()
+            self.assertTrue(few.are_over())
 
     def test_escaped_mount_paths_are_decoded(self):
         self.assertEqual(unescaped("/a\\040b\\134c"), "/a b\\c")

@@ -2,6 +2,7 @@
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import posix
 
+ENTRY_BYTES = 4096
 INODE_BYTES = 1024  # roughly what Linux needs for an empty file
 
 
@@ -39,6 +40,26 @@ class MemoryFiles:
 
     def are_over(self):
         return self.bytes() > self.limit
+
+
+class FilesOf:
+    """Limits one file system in memory. Deleted files count while they are open, and each entry counts as at least 4 KiB."""
+
+    def __init__(self, path, limit):
+        self.path = path
+        self.limit = limit
+        self.is_counted = posix.stat(path).st_dev in MemoryFiles([], 0).mounts
+        self.entries = self.used()[1]
+
+    def used(self):
+        found = posix.statvfs(self.path)
+        return (found.f_blocks - found.f_bfree) * found.f_frsize, found.f_files - found.f_ffree
+
+    def are_over(self):
+        if not self.is_counted:
+            return False
+        used, entries = self.used()
+        return used > self.limit or (entries - self.entries) * ENTRY_BYTES > self.limit
 
 
 def mount_table():

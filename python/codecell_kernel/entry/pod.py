@@ -184,15 +184,16 @@ def pod_supervisor(cell, relay):
     """The class of the supervisor: it protects its relay, and limits files in memory, to which old kubelets give no size."""
     from ..supervisor.supervisor import Supervisor
     from ..supervisor.watched_limits import WatchedLimits
-    from .memory_files import MemoryFiles
+    from .memory_files import FilesOf, MemoryFiles
 
-    limit = cell.get("memoryFilesBytes")
-    memory_files = None if limit is None else MemoryFiles([], limit)
+    counted = [FilesOf("/workspace", cell["workspaceBytes"])]  # a kubelet's size limit does not count entries
+    if "memoryFilesBytes" in cell:
+        counted.append(MemoryFiles([], cell["memoryFilesBytes"]))
 
     class PodLimits(WatchedLimits):
         def look(self, active):
             super().look(active)
-            if memory_files is None or not memory_files.are_over():
+            if not any(files.are_over() for files in counted):
                 return
             if not active:
                 posix._exit(7)  # no run is active that could be stopped for it

@@ -16,8 +16,6 @@ const disk = {
   weakness: "no-limits",
 } as const;
 
-const ended = { ...disk, needsOwnCell: true, timeoutMs: 8_000 } as const;
-
 /** Without a name in the workspace, only the process runner can count them. */
 const uncounted: AttackException = {
   verdict: "kept",
@@ -28,7 +26,14 @@ const inMemory: AttackException = {
   verdict: "kept",
   because: "its files are in its memory, which proc.memory bounds",
 };
+/** On a pod, they are in memory too, but not in that of the interpreter. */
+const inPodMemory: AttackException = {
+  verdict: "out_of_memory",
+  because: "its files are in memory, and the supervisor ends the run when the workspace is over proc.disk",
+};
+const ended = { ...disk, needsOwnCell: true, timeoutMs: 8_000, exceptions: { kubernetes: inPodMemory } } as const;
 const uncountedOutside = {
+  kubernetes: inPodMemory,
   container: uncounted,
   podman: uncounted,
   kata: uncounted,
@@ -138,7 +143,7 @@ except OSError: verdict = "contained"`,
     {
       ...ended,
       timeoutMs: 15_000,
-      exceptions: { wasm: inMemory },
+      exceptions: { wasm: inMemory, kubernetes: inPodMemory },
       containedBy: { default: "proc.disk: each entry counts as at least 4 KiB", wasm: byDisk.wasm ?? "" },
     },
   ),

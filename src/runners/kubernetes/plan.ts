@@ -101,7 +101,7 @@ const table: AnswerTable<ClusterFacts> = {
     sizesMemoryFiles
       ? byOs("size limit of the tmpfs; each cell checks it before it runs code")
       : bySupervisor(
-          `size of all files in memory every 20 ms, together with /tmp and /dev/shm; RLIMIT_FSIZE of ${formatSize(proc.diskBytes)} for each file`,
+          `size of the workspace every 20 ms, with at least 4 KiB for each entry; RLIMIT_FSIZE of ${formatSize(proc.diskBytes)} for each file`,
         ),
   env: (policy) => bySupervisor(`the interpreter's environment has ${onlyVariables(policy)}`),
   ...supervisedRules,

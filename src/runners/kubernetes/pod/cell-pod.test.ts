@@ -66,7 +66,15 @@ describe("the pod of a cell", () => {
     expect(resources.limits).toMatchObject({ cpu: "1500m", memory: String(memory) });
     expect(resources.requests).toMatchObject({ cpu: "750m", memory: String(memory / 4) });
     expect(settings({ proc: { pids: 10, files: 99, disk: "64MiB" } })).toMatchObject({
-      ...{ nprocLimit: 13, files: 99, roomBytes: 64 * 2 ** 20, network: "policy", guard: true, filter: "cell.bpf" },
+      ...{
+        nprocLimit: 13,
+        files: 99,
+        roomBytes: 64 * 2 ** 20,
+        workspaceBytes: 64 * 2 ** 20,
+        network: "policy",
+        guard: true,
+        filter: "cell.bpf",
+      },
     });
   });
 
@@ -84,7 +92,7 @@ describe("the pod of a cell", () => {
 
   test("has its files counted by the supervisor where kubelets give them no size", () => {
     const found = settings({ proc: { disk: "64MiB" } }, { sizesMemoryFiles: false });
-    expect(found).toMatchObject({ memoryFilesBytes: (64 + 128) * 2 ** 20 });
+    expect(found).toMatchObject({ workspaceBytes: 64 * 2 ** 20, memoryFilesBytes: (64 + 128) * 2 ** 20 });
     expect(found).not.toHaveProperty("roomBytes");
   });
 

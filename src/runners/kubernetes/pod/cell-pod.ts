@@ -138,6 +138,7 @@ function cellSettings(policy: Policy, { hasOwnKernel, network, sizesMemoryFiles,
     ...(isPooled ? { ownUsers: true } : {}),
     network: network.by,
     ...(network.by === "own-namespace" ? { hidden: hiddenPaths } : {}),
+    workspaceBytes: proc.diskBytes,
     ...(sizesMemoryFiles ? { roomBytes: proc.diskBytes } : { memoryFilesBytes: memoryFilesBytes(policy) }),
     ...(hasOwnKernel ? { osKernel: "gvisor", dataLimit: proc.memoryBytes, mayLack: lackingInGvisor } : {}),
   };

@@ -1,6 +1,7 @@
 import { relative } from "node:path";
 import { loadPolicy } from "../../../policy/file/load-policy.ts";
 import { policyHash } from "../../../policy/hash.ts";
+import type { Policy } from "../../../policy/schema.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { jsonText } from "../format/text/json-text.ts";
 import { namedPolicyFile } from "../policy/policy-file.ts";
@@ -28,7 +29,20 @@ async function runPolicyCheck(argv: readonly string[], { terminal }: CommandCont
   const { file, isNamed } = await namedPolicyFile(positionals[0], terminal);
   const policy = await loadPolicy(file, { mustBeOwn: !isNamed });
   const hash = policyHash(policy);
-  if (values.json) terminal.stdout.write(jsonText({ ok: true, file, policy_hash: hash }));
-  else terminal.stdout.write(`${relative(terminal.cwd, file) || file} is valid (sha256 ${hash.slice(0, 12)}…)\n`);
+  const notes = withoutEffect(policy);
+  if (values.json) terminal.stdout.write(jsonText({ ok: true, file, policy_hash: hash, notes }));
+  else {
+    terminal.stdout.write(`${relative(terminal.cwd, file) || file} is valid (sha256 ${hash.slice(0, 12)}…)\n`);
+    for (const note of notes) terminal.stderr.write(`codecell: ${note}\n`);
+  }
   return 0;
+}
+
+/** Rules that say something, and do nothing. */
+function withoutEffect({ net }: Policy): string[] {
+  if (net.enabled) return [];
+  const rules = Object.entries(net).filter(([, value]) => typeof value === "object" && Object.keys(value).length > 0);
+  const names = rules.map(([name]) => `net.${name}`);
+  if (names.length === 0) return [];
+  return [`${names.join(", ")}: no effect, because net.enabled is false and cells have no network`];
 }

@@ -61,9 +61,11 @@ describe("a server with one mount and one token", () => {
     expect((await get("/mcp")).status).toBe(503);
   });
 
-  test("returns 404 for other paths, and 401 without the token", async () => {
+  test("returns 404 with a hint for other paths, and 401 without the token", async () => {
     for (const path of ["/", "/v1/sessions", "/metrics", "/mcp/x"]) {
-      expect([path, (await get(path)).status]).toEqual([path, 404]);
+      const other = await get(path);
+      expect([path, other.status]).toEqual([path, 404]);
+      expect(await other.json()).toMatchObject({ error: { hint: "this server only has /mcp" } });
       const stranger = await get(path, {});
       expect([path, stranger.status, stranger.headers.get("www-authenticate")]).toEqual([path, 401, "Bearer"]);
     }

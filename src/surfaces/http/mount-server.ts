@@ -42,7 +42,9 @@ export class MountServer implements Listening, AsyncDisposable {
       holders: { of: () => user, keepOnly() {} },
       dispatch: async ({ request }) => {
         await this.#gate.caller(request);
-        throw new HttpError("not_found", "there is nothing at this path");
+        throw new HttpError("not_found", "there is nothing at this path", {
+          hint: `this server only has ${mount.path}`,
+        });
       },
     });
   }

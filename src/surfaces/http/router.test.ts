@@ -37,8 +37,11 @@ describe("the router", () => {
   });
 
   test.each(["/", "/v1", "/v1/things/", "/v1/things//files", "/v1/things/x/files/", "v1/things", "/v1/%zz", "*", ""])(
-    "has nothing at %j",
-    (path) => expect(failure("GET", path)).toMatchObject({ code: "not_found", status: 404 }),
+    "has nothing at %j, and says where the paths are listed",
+    (path) => {
+      const hint = "paths begin with /v1; GET /v1/openapi.json lists them";
+      expect(failure("GET", path)).toMatchObject({ code: "not_found", status: 404, hint });
+    },
   );
 
   test("tells which methods a path accepts", () => {

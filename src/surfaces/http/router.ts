@@ -12,6 +12,7 @@ export interface Match<Route> {
 }
 
 const maxPathCharacters = 8_192;
+const pathsHint = "paths begin with /v1; GET /v1/openapi.json lists them";
 
 type Part = { readonly text: string } | { readonly name: string; readonly isRest: boolean };
 
@@ -32,7 +33,7 @@ export class Router<Route extends Routed> {
       if (params && route.method === wantedMethod) return { route, params };
       if (params) allowed.add(route.method);
     }
-    if (allowed.size === 0) throw new HttpError("not_found", "there is nothing at this path");
+    if (allowed.size === 0) throw new HttpError("not_found", "there is nothing at this path", { hint: pathsHint });
     const all = [...allowed].join(", ");
     throw new HttpError("method_not_allowed", `this path accepts ${all}`, { headers: { allow: all } });
   }

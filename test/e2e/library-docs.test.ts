@@ -16,8 +16,8 @@ test("the examples in docs/library.md print the output in their comments", async
     await mkdir(join(directory, "node_modules"));
     await symlink(root, join(directory, "node_modules", "codecell"));
     const file = join(directory, "examples.mjs");
-    await writeFile(file, `const stateDir = ${JSON.stringify(join(directory, "state"))};\n${code}`);
-    const { stdout } = await promisify(execFile)(process.execPath, [file]);
+    await writeFile(file, code);
+    const { stdout } = await promisify(execFile)(process.execPath, [file], { cwd: directory });
     expect(stdout.trimEnd().split("\n")).toEqual(said);
   } finally {
     await rm(directory, { recursive: true });

@@ -18,9 +18,8 @@ test.skipIf(skipsProcess)("the examples in docs/sessions.md print the output in 
     const file = join(directory, "examples.mjs");
     await mkdir(join(directory, "node_modules"));
     await symlink(root, join(directory, "node_modules", "codecell"));
-    const stateDir = `const stateDir = ${JSON.stringify(join(directory, "state"))};\n`;
-    await writeFile(file, `${stateDir}${code}`);
-    const { stdout } = await promisify(execFile)(process.execPath, [file]);
+    await writeFile(file, code);
+    const { stdout } = await promisify(execFile)(process.execPath, [file], { cwd: directory });
     const watched = "0\n1\n2\n"; // the output of the run whose events the example reads
     expect(stdout).toContain(watched);
     expect(stdout.replace(watched, "")).toMatch(said(code));

@@ -163,6 +163,19 @@ test.each([
   expect(await run(argv)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
 });
 
+test("run says how an unknown option reaches the program, and guesses nothing from a single letter", async () => {
+  const { code, stderr } = await run(["run.test.ts", "-v"]);
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr:
+      'codecell: unknown option "-v"\n' +
+      "hint: to pass it to the program, put `--` before it: `-- -v`; `codecell help run` shows the options\n",
+  });
+  expect((await run(["run.test.ts", "--tiemout"])).stderr).toContain(
+    "did you mean --timeout?\nhint: to pass it to the",
+  );
+});
+
 const tellsProgram: FakeOptions = { program: (cell) => ({ result: JSON.stringify(cell.program ?? null) }) };
 
 test.each([

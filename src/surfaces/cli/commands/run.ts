@@ -90,7 +90,7 @@ export const runCommand: Command = {
 
 async function runProgram(argv: readonly string[], context: CommandContext): Promise<number> {
   const { terminal } = context;
-  const parsed = parseArguments("run", argv, options, Number.POSITIVE_INFINITY);
+  const parsed = parseArguments("run", argv, options, Number.POSITIVE_INFINITY, { forProgram: true });
   const { values: typed, positionals, afterDashes } = parsed;
   const { file, args } = fileAndArguments(positionals, afterDashes, typed.code !== undefined);
   const projectDir = projectDirectory(typed.project, terminal);

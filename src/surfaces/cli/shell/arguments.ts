@@ -26,19 +26,27 @@ export const commonOptions = {
   help: { type: "boolean", short: "h", help: "Show this help." },
 } as const satisfies OptionTable;
 
-/** Parses a command's arguments. Options may come before or after the operands; `--` ends them. */
+/**
+ * Parses a command's arguments. Options may come before or after the operands; `--` ends them. `forProgram`: an option that the
+ * command lacks may be meant for the program that it runs.
+ */
 export function parseArguments<Options extends OptionTable>(
   command: string,
   argv: readonly string[],
   options: Options,
   maxOperands: number,
+  { forProgram = false } = {},
 ): Parsed<Options> {
   const hint = `\`codecell help ${command}\` shows the options`;
   const unknown = firstUnknownOption(argv, options);
   if (unknown !== undefined) {
-    const near = meantOption(unknown, Object.keys(options));
+    // Programs have options of one letter too, so a guess would mislead.
+    const near = forProgram && !unknown.startsWith("--") ? undefined : meantOption(unknown, Object.keys(options));
     const question = near === undefined ? "" : `; did you mean --${near}?`;
-    throw new CodecellError("usage", `unknown option ${JSON.stringify(unknown)}${question}`, { hint });
+    const passing = forProgram ? `to pass it to the program, put \`--\` before it: \`-- ${unknown}\`; ` : "";
+    throw new CodecellError("usage", `unknown option ${JSON.stringify(unknown)}${question}`, {
+      hint: `${passing}${hint}`,
+    });
   }
   const parsed = parsedStrictly(argv, options, hint);
   const extra = parsed.positionals[maxOperands];

@@ -176,6 +176,20 @@ test("run says how an unknown option reaches the program, and guesses nothing fr
   );
 });
 
+test.each([
+  ["print(1)", "to run code, use -c CODE"],
+  ["1+1", "to run code, use -c CODE"],
+  ["x = 1\nx", "to run code, use -c CODE"],
+  [`print('${"x".repeat(300)}')`, "to run code, use -c CODE"],
+  ["https://x.y/z.py", "download it first, then run the file"],
+  ["rnu.test.ts", "did you mean run.test.ts?"],
+  ["../commands/rnu.test.ts", "did you mean ../commands/run.test.ts?"],
+])("run %j, which is no file, says what to do instead", async (file, hint) => {
+  const { code, stderr } = await run([file]);
+  expect(code).toBe(2);
+  expect(stderr.endsWith(`\nhint: ${hint}\n`)).toBe(true);
+});
+
 const tellsProgram: FakeOptions = { program: (cell) => ({ result: JSON.stringify(cell.program ?? null) }) };
 
 test.each([

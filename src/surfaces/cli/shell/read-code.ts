@@ -1,7 +1,8 @@
-import { open } from "node:fs/promises";
-import { basename, dirname, extname, resolve } from "node:path";
+import { open, readdir } from "node:fs/promises";
+import { basename, dirname, extname, resolve, sep } from "node:path";
 import type { Readable } from "node:stream";
 import { CodecellError } from "../../../lib/errors.ts";
+import { nearest } from "../../../policy/file/suggest.ts";
 import {
   defaultLanguage,
   type Language,
@@ -81,12 +82,26 @@ async function readFileText(path: string, shown: string): Promise<string> {
     const reason = { ENOENT: "does not exist", EISDIR: "is a directory", EACCES: "cannot be read: permission denied" }[
       code ?? ""
     ];
-    // Node replaces bytes that are not UTF-8 with this character, and then the file is not found.
-    const hint = shown.includes("\ufffd")
-      ? "the file name is not UTF-8: rename the file, or pipe it with `codecell run - <FILE`"
-      : "";
+    const hint = ["ENOENT", "ENAMETOOLONG"].includes(code ?? "") ? await missingHint(path, shown) : undefined;
     throw new CodecellError("usage", `${shown} ${reason ?? "cannot be read"}`, { cause, ...(hint && { hint }) });
   }
+}
+
+/** What was probably meant by an operand that is no file. */
+async function missingHint(path: string, shown: string): Promise<string | undefined> {
+  // Node replaces bytes that are not UTF-8 with this character, and then the file is not found.
+  if (shown.includes("\ufffd"))
+    return "the file name is not UTF-8: rename the file, or pipe it with `codecell run - <FILE`";
+  if (/^https?:\/\//i.test(shown)) return "download it first, then run the file";
+  const near = nearest(basename(path), await filesIn(dirname(path)));
+  if (near !== undefined) return `did you mean ${shown.slice(0, shown.lastIndexOf(sep) + 1)}${near}?`;
+  return /[\s()[\]{}'"=;+*]/.test(shown) ? "to run code, use -c CODE" : undefined;
+}
+
+/** The first files of a directory, as many as a command can compare without a delay. */
+async function filesIn(directory: string): Promise<string[]> {
+  const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
+  return entries.flatMap((entry) => (entry.isFile() ? [entry.name] : [])).slice(0, 1000);
 }
 
 async function readText(stream: Readable, shown: string): Promise<string> {

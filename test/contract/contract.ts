@@ -130,7 +130,7 @@ export async function runnerContract(
       test("that asks for input fails at once with a clear message", async () => {
         const result = await run("input('name? ')");
         expect(result).toMatchObject({ status: "error", error: { name: "EOFError" } });
-        expect(result.error?.message).toContain("input() has no terminal");
+        expect(result.error?.message).toContain("input() has no terminal here: pipe the input,");
       });
 
       test("streams its output while it is running", async () => {

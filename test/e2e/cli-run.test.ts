@@ -118,7 +118,7 @@ X
     const { stdout, stderr } = await inShell(script, [process.execPath, launcher, "run", "-c", read]);
     expect({ stdout, stderr }).toEqual({ stdout: "'y\\n'\n'in a file\\n'\n'here\\n'\n''\n''\n", stderr: "" });
     const asks = await inShell('"$@" < /dev/null', [process.execPath, launcher, "run", "-c", "input()"]);
-    expect(asks.stderr).toContain("input() has no terminal");
+    expect(asks.stderr).toContain("input() has no terminal here: pipe the input,");
   });
 
   test("runs code from stdin", async () => {

@@ -17,7 +17,7 @@ IS_COROUTINE = 0x80
 PACKAGES = __name__.rpartition(".")[0] + ".guest_packages"  # loaded only where programs may install
 SHOWN = "displayhook shows the value of the statement"
 LONGEST_SIMPLE = 400
-NO_INPUT = "input() has no terminal here: pass the value as a variable or write it into the code"
+NO_INPUT = "input() has no terminal here: pipe the input, pass a variable or write the value into the code"
 
 
 def no_input(prompt="", /):

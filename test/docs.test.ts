@@ -44,6 +44,13 @@ describe.each(pages)("$page", ({ page, text }) => {
   });
 });
 
+test("docs/cli.md describes every option of `codecell run`", () => {
+  const [, section = ""] = /^## run\n([\s\S]*?)^## /m.exec(textOf("docs/cli.md")) ?? [];
+  const options = Object.keys(commands.find(({ name }) => name === "run")?.options ?? {});
+  expect(options.length).toBeGreaterThan(10);
+  expect(options.filter((option) => option !== "help" && !section.includes(`\`--${option}`))).toEqual([]);
+});
+
 test("ARCHITECTURE.md names only source files that exist, with or without their folders", () => {
   const named = [...textOf("ARCHITECTURE.md").matchAll(/`([\w.-]+\.(?:ts|py))`/g)].map((match) => match[1] ?? "");
   expect(named.filter((name) => !files.some((file) => basename(file) === name))).toEqual([]);

@@ -178,7 +178,7 @@ test("a link to a device, a pipe, or a link that leads nowhere is left alone, an
 });
 
 test.each([
-  ["cursor", '{"mcpServers":{"gh":{"command":"npx","env":{"TOKEN":"ghp_secret"}}}} // ghp_secret'],
+  ["cursor", '{"mcpServers":{"gh":{"command":"uvx","env":{"TOKEN":"ghp_secret"}}}} // ghp_secret'],
   ["vscode", '{"servers":{"codecell":{"command":"old","env":{"TOKEN":"ghp_secret"}},"b":["ghp_secret"]}}'],
   ["codex", '[mcp_servers.codecell]\nenv = { TOKEN = "ghp_secret" }\nurl = "https://ghp_secret" # ghp_secret\n'],
 ] as const)("what setup %s reports shows no value of another server, of env or of a comment", async (name, text) => {

@@ -1,10 +1,12 @@
 import os
 import signal
+import socket
 import unittest
 
 from codecell_kernel.shared.frames import Decoder, head
 from codecell_kernel.shared.lean_json import dumps
 from codecell_kernel.supervisor.branch import Branch
+from codecell_kernel.supervisor.channel import Outlet
 from codecell_kernel.supervisor.host_messages import PlainRuns
 from codecell_kernel.supervisor.link import WorkerLink
 from codecell_kernel.supervisor.recovery import Recovery
@@ -238,6 +240,26 @@ class ChangedFiles(unittest.TestCase):
 
 if __name__ == "__main__":
     unittest.main()
+
+
+class CellThatCannotStart(unittest.TestCase):
+    def test_a_supervisor_that_says_why_its_cell_cannot_start_exits_only_when_the_host_has_hung_up(self):
+        host, channel = socket.socketpair()
+        pid = os.fork()
+        if pid == 0:
+            host.close()
+            supervisor = Supervisor.__new__(Supervisor)
+            supervisor.channel = channel.fileno()
+            os.set_blocking(supervisor.channel, False)
+            supervisor.outlet = Outlet(supervisor.channel)
+            supervisor.fail("no module x")
+            os._exit(99)
+        channel.close()
+        said = host.recv(4096)
+        self.assertEqual([header for header, *_ in Decoder().feed(said)], [{"t": "failed", "reason": "no module x"}])
+        self.assertEqual(os.waitpid(pid, os.WNOHANG), (0, 0))
+        host.close()
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 4)
 
 
 class FakeForking:

@@ -252,7 +252,7 @@ class Branch:
             self.give_up(self.failure or "its worker exits before it is ready")
             return
         if self.failure is not None:
-            self.tell({"t": "failed", "reason": self.failure})
+            self.supervisor.fail(self.failure)
         posix._exit(4)
 
     def give_up(self, why):

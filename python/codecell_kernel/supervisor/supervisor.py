@@ -22,6 +22,7 @@ WORKSPACE = "/workspace"
 FEATURES = ["checkpoints", "fork", "snapshot", "changes", "calls", "files"]
 OUTLET_HIGH = 1 << 20
 MAX_PLANS = 64
+HANG_UP_SECONDS = 1.0  # for a host that has been told why the cell cannot start
 NEVER = float("inf")
 IN_ORDER = sys.platform == "linux"  # poll(2) looks at descriptors one after the other
 
@@ -386,8 +387,7 @@ class Supervisor:
         try:
             self.egress = Egress(self.outlet, resource.getrlimit(resource.RLIMIT_NOFILE)[0], self.listener)
         except OSError as error:
-            self.outlet.write(head({"t": "failed", "reason": "the proxy's port could not be opened: %s" % error}))
-            posix._exit(4)
+            self.fail("the proxy's port could not be opened: %s" % error)
 
     def keep_authorities(self, path, content):
         """Writes the CA certificates that TLS clients in the cell trust, before any of its programs starts."""
@@ -398,8 +398,25 @@ class Supervisor:
                 content = content[posix.write(file, content) :]
             posix.close(file)
         except OSError as error:
-            self.outlet.write(head({"t": "failed", "reason": "the CA certificates could not be written: %s" % error}))
-            posix._exit(4)
+            self.fail("the CA certificates could not be written: %s" % error)
+
+    def fail(self, reason):
+        """Ends a cell that cannot start. Waits until the host has hung up: engines may drop what a process writes just before it exits."""
+        self.outlet.write(head({"t": "failed", "reason": reason}))
+        waiting = select.poll()
+        waiting.register(self.channel, select.POLLIN)
+        until = monotonic() + HANG_UP_SECONDS
+        while monotonic() < until:
+            waiting.poll(20)
+            try:
+                if not read_some(self.channel):
+                    break
+            except BlockingIOError:
+                pass
+            except OSError:
+                break
+            self.outlet.flush()
+        posix._exit(4)
 
     def refuse(self, header):
         """Answers a request for a branch that no longer exists."""

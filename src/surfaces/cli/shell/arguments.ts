@@ -28,7 +28,7 @@ export const commonOptions = {
 
 /**
  * Parses a command's arguments. Options may come before or after the operands; `--` ends them. `forProgram`: an option that the
- * command lacks may be meant for the program that it runs.
+ * command lacks may be meant for the program that it runs, if it is behind the program.
  */
 export function parseArguments<Options extends OptionTable>(
   command: string,
@@ -40,11 +40,13 @@ export function parseArguments<Options extends OptionTable>(
   const hint = `\`codecell help ${command}\` shows the options`;
   const unknown = firstUnknownOption(argv, options);
   if (unknown !== undefined) {
+    const { name, isBehindOperand } = unknown;
+    const isForProgram = forProgram && isBehindOperand;
     // Programs have options of one letter too, so a guess would mislead.
-    const near = forProgram && !unknown.startsWith("--") ? undefined : meantOption(unknown, Object.keys(options));
+    const near = isForProgram && !name.startsWith("--") ? undefined : meantOption(name, Object.keys(options));
     const question = near === undefined ? "" : `; did you mean --${near}?`;
-    const passing = forProgram ? `to pass it to the program, put \`--\` before it: \`-- ${unknown}\`; ` : "";
-    throw new CodecellError("usage", `unknown option ${JSON.stringify(unknown)}${question}`, {
+    const passing = isForProgram ? `to pass it to the program, put \`--\` before it: \`-- ${name}\`; ` : "";
+    throw new CodecellError("usage", `unknown option ${JSON.stringify(name)}${question}`, {
       hint: `${passing}${hint}`,
     });
   }
@@ -78,10 +80,15 @@ function meantOption(written: string, names: readonly string[]): string | undefi
   return familiar ?? (written.startsWith("--") ? nearest(written.slice(2), names) : undefined);
 }
 
-function firstUnknownOption(argv: readonly string[], options: OptionTable): string | undefined {
+function firstUnknownOption(
+  argv: readonly string[],
+  options: OptionTable,
+): { readonly name: string; readonly isBehindOperand: boolean } | undefined {
   const { tokens } = parseArgs({ args: [...argv], options, allowPositionals: true, strict: false, tokens: true });
+  let isBehindOperand = false;
   for (const token of tokens) {
-    if (token.kind === "option" && !Object.hasOwn(options, token.name)) return token.rawName;
+    isBehindOperand ||= token.kind === "positional";
+    if (token.kind === "option" && !Object.hasOwn(options, token.name)) return { name: token.rawName, isBehindOperand };
   }
   return undefined;
 }

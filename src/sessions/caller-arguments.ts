@@ -37,7 +37,7 @@ export function checkOptions(
 export function checkFileSource(source: unknown): void {
   const isStream = typeof source === "object" && source !== null && Symbol.asyncIterator in source;
   if (source instanceof Uint8Array || isStream) return;
-  throw new CodecellError("usage", `a file cannot be made of ${kindOf(source)}`, {
+  throw new CodecellError("usage", `the content of a file must be bytes, not ${kindOf(source)}`, {
     hint: "pass a Uint8Array, such as Buffer.from(text), or an async iterable of them",
   });
 }

@@ -74,6 +74,13 @@ export async function exec(argv) {
   return (await enterCluster(command)).code;
 }
 
+/** Writes down what the cluster that is up says over streams, for the fake one of the tests. */
+export async function recordStreams() {
+  const file = "test/kubernetes/recorded-streams.test.ts";
+  const command = ["env", `RECORD_STREAMS_IMAGE=${cellImage}`, "npx", "vitest", "run", "--project", "kubernetes", file];
+  return (await enterCluster(command)).code;
+}
+
 export async function order([subject = ""]) {
   console.log(JSON.stringify(await sendOrder(currentCluster()?.directory, subject)));
   return 0;

@@ -4,12 +4,13 @@
 //       --figures keeps the results in docs/kubernetes-figures.md and .json
 //   node scripts/test-kubernetes up [--policies enforced|ignored] [--detach]    a cluster for other tests
 //   node scripts/test-kubernetes exec COMMAND...                                 a command in its network, with KUBECONFIG
+//   node scripts/test-kubernetes record-streams                                  what it says over streams, for test/fakes
 //   node scripts/test-kubernetes order unplug/node2                              see takeOrders in cluster/inside.js
 //   node scripts/test-kubernetes status | down
-import { down, exec, order, status, up } from "./commands.js";
+import { down, exec, order, recordStreams, status, up } from "./commands.js";
 import { test } from "./test.js";
 
-const commands = { up, exec, order, status, down };
+const commands = { up, exec, "record-streams": recordStreams, order, status, down };
 const [first = "", ...rest] = process.argv.slice(2);
 const command = commands[first];
 try {

@@ -6,7 +6,7 @@ import { waitUntil } from "./wait-until.js";
 
 const root = "/sys/fs/cgroup";
 
-/** Makes the control groups of the nodes, in every hierarchy. Kubernetes 1.20 needs those of version 1. */
+/** Makes the control groups of the nodes, in every hierarchy. Only those of version 1 can be used here: Kubernetes 1.20 knows no others. */
 export async function makeCgroups() {
   const hierarchies = await hierarchiesOf(["cgroup"]);
   if (hierarchies.length === 0) {

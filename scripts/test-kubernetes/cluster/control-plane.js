@@ -6,9 +6,11 @@ import { waitUntil } from "./wait-until.js";
 
 /**
  * Starts etcd, the API server, the controllers and the scheduler, and waits until the API answers.
- * @param {{ directory: string, build: string, processes: import("./processes.js").Processes }} cluster
+ * @param {{ directory: string, build: string, minor: number, processes: import("./processes.js").Processes }} cluster
  */
-export async function startControlPlane({ directory, build, processes }) {
+export async function startControlPlane({ directory, build, minor, processes }) {
+  // up to 1.23 there is a port without TLS, which is off only when it is told so
+  const noPorts = [...(minor < 24 ? ["--port=0"] : []), "--secure-port=0"];
   const program = (name) => join(build, "bin", name);
   const pki = (name) => join(directory, "pki", name);
   await processes.start("etcd", [program("etcd"), ...etcdArguments(directory)]);
@@ -17,7 +19,7 @@ export async function startControlPlane({ directory, build, processes }) {
   await processes.start("controllers", [
     program("kube-controller-manager"),
     `--kubeconfig=${pki("controllers.kubeconfig")}`,
-    ...["--leader-elect=false", "--use-service-account-credentials=false", "--port=0", "--secure-port=0"],
+    ...["--leader-elect=false", "--use-service-account-credentials=false", ...noPorts],
     `--service-account-private-key-file=${pki("service-accounts.key")}`,
     `--root-ca-file=${pki("ca.crt")}`,
     // a node that is unplugged counts as lost after 16 s instead of 40 s
@@ -26,7 +28,7 @@ export async function startControlPlane({ directory, build, processes }) {
   await processes.start("scheduler", [
     program("kube-scheduler"),
     `--kubeconfig=${pki("scheduler.kubeconfig")}`,
-    ...["--leader-elect=false", "--port=0", "--secure-port=0"],
+    ...["--leader-elect=false", ...noPorts],
   ]);
 }
 

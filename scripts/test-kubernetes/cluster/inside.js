@@ -11,13 +11,15 @@ import { makeCredentials } from "./credentials.js";
 import { apiAddress, bridge, nodes } from "./layout.js";
 import { ClusterNode } from "./node.js";
 import { Processes } from "./processes.js";
+import { minorVersion } from "./version.js";
 import { waitUntil } from "./wait-until.js";
 
 const { directory, build, images, policies } = JSON.parse(process.argv[2]);
 const engineSocket = join(directory, "policy-engine.sock");
 const plugins = join(directory, "cni");
 const processes = new Processes(join(directory, "logs"));
-const cluster = { directory, build, plugins, engineSocket, processes };
+const minor = await minorVersion(build);
+const cluster = { directory, build, minor, plugins, engineSocket, processes };
 const machines = nodes.map((node) => new ClusterNode(cluster, node));
 const kubeconfig = join(directory, "pki", "admin.kubeconfig");
 

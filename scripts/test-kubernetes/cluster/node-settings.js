@@ -30,8 +30,8 @@ runtime_type = "io.containerd.runc.v2"
 `;
 }
 
-/** @param {{ address: string, cgroup: string, authority: string }} node JSON is YAML */
-export function kubeletConfig({ address, cgroup, authority }) {
+/** @param {{ address: string, cgroup: string, authority: string, minor: number }} node JSON is YAML */
+export function kubeletConfig({ address, cgroup, authority, minor }) {
   return JSON.stringify({
     apiVersion: "kubelet.config.k8s.io/v1beta1",
     kind: "KubeletConfiguration",
@@ -55,6 +55,7 @@ export function kubeletConfig({ address, cgroup, authority }) {
     imageGCLowThresholdPercent: 99,
     resolvConf: "",
     makeIPTablesUtilChains: false,
+    ...(minor >= 31 ? { failCgroupV1: false } : {}),
   });
 }
 

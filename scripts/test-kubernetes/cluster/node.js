@@ -16,7 +16,7 @@ export class ClusterNode {
   #directory;
 
   /**
-   * @param {{ directory: string, build: string, plugins: string, engineSocket: string, processes: import("./processes.js").Processes }} cluster
+   * @param {{ directory: string, build: string, minor: number, plugins: string, engineSocket: string, processes: import("./processes.js").Processes }} cluster
    * @param {typeof import("./layout.js").nodes[number]} node
    */
   constructor(cluster, node) {
@@ -85,31 +85,33 @@ export class ClusterNode {
   }
 
   async #startContainerd({ images, policies }) {
-    const { processes, plugins } = this.#cluster;
+    const { build, processes, plugins } = this.#cluster;
     const socket = join(this.#directory, "containerd.sock");
     const config = join(this.#directory, "containerd.toml");
     await this.setPolicies(policies);
     await writeFile(config, containerdConfig({ directory: this.#directory, plugins }));
-    await processes.start(`containerd-${this.name}`, this.#inside(["containerd", "--config", config]));
-    const ctr = ["ctr", "--address", socket, "--namespace", "k8s.io"];
-    await waitUntil(`containerd of ${this.name}`, () => run(this.#inside([...ctr, "version"])));
-    await run(this.#inside([...ctr, "images", "import", images]), { timeoutMs: 180_000 });
+    const env = { PATH: `${join(build, "bin")}:${process.env.PATH}` }; // the build may have its own containerd and runtimes
+    await processes.start(`containerd-${this.name}`, this.#inside(["containerd", "--config", config]), env);
+    const ctr = this.#inside(["ctr", "--address", socket, "--namespace", "k8s.io"]);
+    await waitUntil(`containerd of ${this.name}`, () => run([...ctr, "version"], { env }));
+    await run([...ctr, "images", "import", images], { env, timeoutMs: 180_000 });
   }
 
   async #startKubelet() {
-    const { directory, build, processes } = this.#cluster;
+    const { directory, build, minor, processes } = this.#cluster;
     const { name, address, cgroup } = this.#node;
+    const socket = join(this.#directory, "containerd.sock");
     const config = join(this.#directory, "kubelet.json");
     const authority = join(directory, "pki", "ca.crt");
-    await writeFile(config, kubeletConfig({ address, cgroup, authority }));
+    await writeFile(config, kubeletConfig({ address, cgroup, authority, minor }));
     await processes.start(
       `kubelet-${name}`,
       this.#inside([
         join(build, "bin", "kubelet"),
         ...[`--config=${config}`, `--kubeconfig=${join(directory, "pki", `${name}.kubeconfig`)}`],
         ...[`--root-dir=${join(this.#directory, "kubelet")}`, `--cert-dir=${join(this.#directory, "pki")}`],
-        ...[`--hostname-override=${name}`, `--node-ip=${address}`, "--container-runtime=remote"],
-        `--container-runtime-endpoint=unix://${join(this.#directory, "containerd.sock")}`,
+        ...[`--hostname-override=${name}`, `--node-ip=${address}`, `--container-runtime-endpoint=unix://${socket}`],
+        ...(minor < 24 ? ["--container-runtime=remote"] : []), // later there is no other
       ]),
     );
   }

@@ -1,7 +1,8 @@
 /**
  * A contract double of a Kubernetes cluster, for tests: an API server over TLS, and nodes that really run the containers of
  * pods, as process trees of this machine under bubblewrap. It is used through the real client with a kubeconfig file.
- * `recorded.json` has the answers of a real API server, and a test compares.
+ * `recorded.json` has the answers of a real API server, and `recorded-streams-*.json` has what real clusters of two versions
+ * say over streams. Tests compare.
  *
  * What it does not imitate:
  * - Images: every image in the list is this machine's /usr. Nothing is pulled, and an image has no user, entry point or files
@@ -35,10 +36,10 @@ import { TooManyRequests } from "./api/api-error.ts";
 import { ApiServer } from "./api/api-server.ts";
 import { ObjectStore } from "./api/object-store.ts";
 import { customResources, resources } from "./api/resource-table.ts";
+import { serverVersion } from "./api/server-version.ts";
 import { FakeAgentSandbox } from "./fake-agent-sandbox.ts";
 import { ClusterNodes } from "./node/cluster-nodes.ts";
 import { PodNetwork, type PolicyEngine } from "./node/pod-network.ts";
-import type { Protocol } from "./streams/channel-socket.ts";
 import { PodStreams } from "./streams/pod-streams.ts";
 
 export interface DoubleOptions {
@@ -46,8 +47,7 @@ export interface DoubleOptions {
   readonly images?: readonly string[];
   /** empty: nothing happens to pods */
   readonly nodes?: readonly string[];
-  /** newest first; real servers before 1.30 have only v4 */
-  readonly protocols?: readonly Protocol[];
+  /** default: `1.31.0` */
   readonly version?: string;
   /** whose token is in the kubeconfig file; default: an administrator */
   readonly user?: ApiUser;
@@ -55,7 +55,6 @@ export interface DoubleOptions {
   readonly users?: Readonly<Record<string, ApiUser>>;
   /** changes before this version are forgotten */
   readonly firstVersion?: number;
-  readonly streamsNeedCreate?: boolean;
   /** default: `ignores`; only root can make another network than `absent` */
   readonly network?: PolicyEngine;
   /** agent-sandbox is installed; default: it is not */
@@ -122,6 +121,7 @@ export class KubernetesApiDouble implements AsyncDisposable {
     const authority = await makeAuthority(directory, ["127.0.0.1"]);
     const cgroups = await detectCgroups({ trialName: `codecell-double-trial-${process.pid}` });
     const store = new ObjectStore(options.firstVersion);
+    const version = serverVersion(options.version ?? "1.31.0");
     const engine = process.getuid?.() === 0 ? (options.network ?? "ignores") : "absent";
     const network = engine === "absent" ? undefined : await PodNetwork.open(store, engine);
     if (network !== undefined) cleanup.defer(() => network[Symbol.asyncDispose]());
@@ -129,7 +129,7 @@ export class KubernetesApiDouble implements AsyncDisposable {
       ...{ store, directory: join(directory, "pods"), nodes: names, images, cgroups, network },
     });
     cleanup.defer(() => nodes[Symbol.asyncDispose]());
-    const streams = new PodStreams(store, nodes, options.protocols ?? ["v5.channel.k8s.io", "v4.channel.k8s.io"]);
+    const streams = new PodStreams(store, nodes, version.protocols);
     const agentSandbox = options.hasAgentSandbox ? new FakeAgentSandbox(store) : undefined;
     cleanup.defer(() => agentSandbox?.[Symbol.dispose]());
     const token = "test-token";
@@ -139,7 +139,7 @@ export class KubernetesApiDouble implements AsyncDisposable {
         tls: authority,
         users: new Map([[token, options.user ?? administrator], ...Object.entries(options.users ?? {})]),
       },
-      ...{ version: options.version ?? "1.31.0", streamsNeedCreate: options.streamsNeedCreate ?? false },
+      version,
       served: options.hasAgentSandbox ? [...resources, ...customResources] : resources,
       log: (target, response) => streams.log(target, response),
       notUpgraded: (target) => streams.notUpgraded(target),

@@ -5,6 +5,11 @@ declare module "ws" {
   import type { Duplex } from "node:stream";
 
   export class WebSocket extends EventEmitter {
+    constructor(
+      url: string,
+      protocols: readonly string[],
+      options: { readonly ca: string | Buffer; readonly headers: Readonly<Record<string, string>> },
+    );
     readonly protocol: string;
     readonly bufferedAmount: number;
     readonly readyState: number;

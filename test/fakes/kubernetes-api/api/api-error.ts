@@ -98,6 +98,9 @@ export const expired = (message: string): ApiError => new ApiError(410, "Expired
 /** The server knows nothing of the kind, and says so in plain text. */
 export class NoSuchPage extends Error {}
 
+/** A websocket offers no protocol that the server speaks. */
+export class UnknownProtocol extends Error {}
+
 /** What a busy server answers. It is plain text, not a Status. */
 export class TooManyRequests extends Error {
   readonly retryAfterSeconds: number;

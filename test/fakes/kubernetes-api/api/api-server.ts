@@ -11,6 +11,7 @@ import {
   NoSuchPage,
   noSuchPath,
   TooManyRequests,
+  UnknownProtocol,
   unauthorized,
 } from "./api-error.ts";
 import { isRecord } from "./api-object.ts";
@@ -18,6 +19,7 @@ import { discovery } from "./discovery.ts";
 import type { ObjectStore } from "./object-store.ts";
 import { parseTarget, type RequestTarget } from "./request-target.ts";
 import { accessReviews, type Resource } from "./resource-table.ts";
+import type { ServerVersion } from "./server-version.ts";
 import { answer, type Webhook } from "./verbs.ts";
 import { checkWatch, openWatch, type WatchStream } from "./watch-stream.ts";
 
@@ -29,7 +31,7 @@ export interface ApiServerParts {
   readonly tls: { readonly key: Buffer; readonly cert: Buffer };
   /** by token */
   readonly users: ReadonlyMap<string, ApiUser>;
-  readonly version: string;
+  readonly version: ServerVersion;
   /** Answers `pods/log`. */
   readonly log: (target: RequestTarget, response: ServerResponse) => void;
   /** Answers a websocket of `pods/attach`, `pods/exec` or `pods/portforward`. */
@@ -37,8 +39,6 @@ export interface ApiServerParts {
   /** Why a request that is no websocket is refused. */
   readonly notUpgraded: (target: RequestTarget) => ApiError;
   readonly served: readonly Resource[];
-  /** since Kubernetes 1.35, a websocket to a pod needs the verb `create` too */
-  readonly streamsNeedCreate: boolean;
 }
 
 /** What happens to a request before it is answered, for tests of failures. Throws instead of answering. */
@@ -94,7 +94,7 @@ export class ApiServer extends EventEmitter<{ used: [Access] }> {
       const user = this.#userOf(request);
       const path = (request.url ?? "/").split("?")[0] ?? "/";
       if (["/healthz", "/livez", "/readyz"].includes(path)) return void response.end("ok");
-      const found = discovery(path, this.#parts.version, this.#parts.served);
+      const found = discovery(path, this.#parts.version.text, this.#parts.served);
       if (found !== undefined) return send(response, 200, found);
       const target = parseTarget(request, this.#parts.served);
       const body = await readBody(request, target.resource);
@@ -120,7 +120,7 @@ export class ApiServer extends EventEmitter<{ used: [Access] }> {
       const target = parseTarget(request, this.#parts.served);
       if (target.subresource === undefined) throw noSuchPath();
       this.#admit(user, target);
-      if (this.#parts.streamsNeedCreate) this.#admit(user, { ...target, verb: "create" });
+      if (this.#parts.version.streamsNeedCreate) this.#admit(user, { ...target, verb: "create" });
       this.#parts.upgrade(target, request, socket, head);
     } catch (error) {
       refuseUpgrade(socket, error);
@@ -195,6 +195,9 @@ function refuse(response: ServerResponse, error: unknown): void {
 
 /** A websocket is refused in plain HTTP. */
 export function refuseUpgrade(socket: Duplex, error: unknown): void {
+  if (error instanceof UnknownProtocol) {
+    return void socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+  }
   const known = asApiError(error);
   const body = JSON.stringify(known.status);
   const head = [`HTTP/1.1 ${known.code} Refused`, "Content-Type: application/json", "Connection: close"];

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
-import { badRequest } from "../api/api-error.ts";
+import { UnknownProtocol } from "../api/api-error.ts";
 
 export type Protocol = "v5.channel.k8s.io" | "v4.channel.k8s.io";
 
@@ -21,8 +21,9 @@ export class ChannelSocket {
     socket.on("error", () => {}); // `close` follows
   }
 
-  get protocol(): string {
-    return this.#socket.protocol;
+  /** Version 5 has a message that closes one stream. Before, nothing but the end of the connection does. */
+  get canCloseStreams(): boolean {
+    return this.#socket.protocol === "v5.channel.k8s.io";
   }
 
   /** Returns false if the client is slow: then `drained` tells when it has caught up. */
@@ -54,6 +55,10 @@ export class ChannelSocket {
   /** The last message, and then a proper end. */
   finish(status: Record<string, unknown>): void {
     this.send(channels.status, Buffer.from(JSON.stringify({ metadata: {}, ...status })));
+    this.end();
+  }
+
+  end(): void {
     if (!this.#isMuted) this.#socket.close(1000);
   }
 
@@ -80,8 +85,7 @@ export function channelServer(spoken: readonly Protocol[]) {
   });
   return (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<ChannelSocket> => {
     const offered = (request.headers["sec-websocket-protocol"] ?? "").split(/,\s*/);
-    if (!spoken.some((one) => offered.includes(one)))
-      throw badRequest(`unable to upgrade: requested protocols ${JSON.stringify(offered)} are not supported`);
+    if (!spoken.some((one) => offered.includes(one))) throw new UnknownProtocol();
     return new Promise((resolve) => {
       server.handleUpgrade(request, socket, head, (accepted) => resolve(new ChannelSocket(accepted)));
     });

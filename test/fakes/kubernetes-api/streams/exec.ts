@@ -56,7 +56,7 @@ function relay(child: ChildProcess, socket: ChannelSocket, wants: (name: string)
   }
   if (!wants("stdin")) child.stdin?.end();
   socket.onMessage((channel, bytes, done) => {
-    if (channel === channels.close && bytes[0] === channels.stdin) child.stdin?.end();
+    if (socket.canCloseStreams && channel === channels.close && bytes[0] === channels.stdin) child.stdin?.end();
     if (
       channel !== channels.stdin ||
       !wants("stdin") ||

@@ -7,10 +7,10 @@ import type { ObjectStore } from "../api/object-store.ts";
 import type { RequestTarget } from "../api/request-target.ts";
 import { pods } from "../api/resource-table.ts";
 import type { ClusterNodes } from "../node/cluster-nodes.ts";
-import { attach } from "./attach.ts";
+import { attach, checkAttach } from "./attach.ts";
 import { type ChannelSocket, channelServer, type Protocol } from "./channel-socket.ts";
 import { exec } from "./exec.ts";
-import { portForward } from "./port-forward.ts";
+import { forwardedPorts, portForward } from "./port-forward.ts";
 
 /** A stream to a pod that is under way. */
 export interface OpenStream {
@@ -37,6 +37,8 @@ export class PodStreams {
   upgrade(target: RequestTarget, request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const { pod, container, running, worker } = this.#find(target);
     const { query, subresource: kind = "", name = "" } = target;
+    if (kind === "attach") checkAttach(query);
+    const ports = kind === "portforward" ? forwardedPorts(query) : [];
     const accept = kind === "portforward" ? this.#acceptForward : this.#accept;
     accept(request, socket, head).then(
       (accepted) => {
@@ -47,7 +49,7 @@ export class PodStreams {
         accepted.onClose(() => this.open.delete(stream));
         if (kind === "attach") attach(accepted, running, { query, stdinOnce: container.stdinOnce === true });
         else if (kind === "exec") exec(accepted, { pod, container, running, query });
-        else portForward(accepted, running, query);
+        else portForward(accepted, running, ports);
       },
       (error: unknown) => refuseUpgrade(socket, error),
     );

@@ -16,6 +16,8 @@ import { skippedWithout } from "../contract/required.ts";
 import { fieldAt } from "../fakes/kubernetes-api/api/api-object.ts";
 import { doubleAvailability } from "../fakes/kubernetes-api/availability.ts";
 import { KubernetesApiDouble } from "../fakes/kubernetes-api/kubernetes-api-double.ts";
+import type { Played } from "../fakes/kubernetes-api/recorded/play.ts";
+import { talk } from "../fakes/kubernetes-api/recorded/talk.ts";
 
 const namespace = "cells";
 let double: KubernetesApiDouble;
@@ -180,5 +182,17 @@ describe("a pod of the fake cluster", skippedWithout("kubernetes", probe), () =>
       expect(String(chunk)).toBe("cba");
       break;
     }
+  });
+
+  test("ends the connection to a port that nobody listens on although the client has not stopped talking", async () => {
+    const pod = `/api/v1/namespaces/${namespace}/pods/${await startIdle()}`;
+    const tokens = { admin: "test-token", limited: "" };
+    const server: Played = { url: double.server.url, ca: double.certificate, tokens };
+    const say = { do: "send", channel: 0, text: "hello" } as const;
+    const talked = await talk(server, pod, {
+      ...{ title: "talks to a closed port", path: "portforward?ports=7009" },
+      acts: [say, { do: "await", channel: 1, text: "refused" }, say, say, { do: "await-end" }],
+    });
+    expect(talked).toMatchObject({ end: 1000 });
   });
 });

@@ -42,11 +42,9 @@ export class ContainerStreams {
     for (const source of Object.values(this.#sources)) source.resume();
   }
 
-  /** Returns false if the container is slower than this: then `done` is the time to go on. */
+  /** `done`: the container has taken it, or has exited. */
   write(bytes: Buffer, done: () => void): void {
-    if (this.#stdin.writableEnded || this.#stdin.destroyed) done();
-    else if (this.#stdin.write(bytes)) done();
-    else this.#stdin.once("drain", done);
+    this.#stdin.write(bytes, () => done());
   }
 
   endInput(): void {

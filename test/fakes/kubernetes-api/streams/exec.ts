@@ -57,14 +57,8 @@ function relay(child: ChildProcess, socket: ChannelSocket, wants: (name: string)
   if (!wants("stdin")) child.stdin?.end();
   socket.onMessage((channel, bytes, done) => {
     if (socket.canCloseStreams && channel === channels.close && bytes[0] === channels.stdin) child.stdin?.end();
-    if (
-      channel !== channels.stdin ||
-      !wants("stdin") ||
-      child.stdin?.writableEnded !== false ||
-      child.stdin.write(bytes)
-    )
-      return done();
-    child.stdin.once("drain", done);
+    if (channel !== channels.stdin || !wants("stdin") || child.stdin === null) done();
+    else child.stdin.write(bytes, () => done()); // also when the program has exited
   });
 }
 

@@ -38,8 +38,8 @@ export function portForward(socket: ChannelSocket, running: PodProcess, ports: r
   const relays = ports.map((port, index) => forwardPort(socket, running, { port, data: 2 * index }));
   socket.onMessage((channel, bytes, done) => {
     const relay = channel % 2 === 0 ? relays[channel / 2] : undefined;
-    if (relay === undefined || relay.stdin.writableEnded || relay.stdin.write(bytes)) return done();
-    relay.stdin.once("drain", done);
+    if (relay === undefined) done();
+    else relay.stdin.write(bytes, () => done()); // also when the relay has exited
   });
   socket.onClose(() => {
     for (const relay of relays) relay.kill("SIGKILL");

@@ -77,7 +77,8 @@ export async function exec(argv) {
 /** Writes down what the cluster that is up says over streams, for the fake one of the tests. */
 export async function recordStreams() {
   const file = "test/kubernetes/recorded-streams.test.ts";
-  const command = ["env", `RECORD_STREAMS_IMAGE=${cellImage}`, "npx", "vitest", "run", "--project", "kubernetes", file];
+  const vitest = [process.execPath, "node_modules/vitest/vitest.mjs", "run", "--project", "kubernetes"];
+  const command = ["env", `RECORD_STREAMS_IMAGE=${cellImage}`, ...vitest, file];
   return (await enterCluster(command)).code;
 }
 

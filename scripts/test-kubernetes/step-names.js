@@ -11,4 +11,5 @@ export const stepNames = [
   "gateway-killed",
   "api-restarted",
   "node-unplugged",
+  "node-unnoticed",
 ];

@@ -1,7 +1,8 @@
 """The pod's end of the connection to the gateway, in a process of its own: the supervisor does not notice when it breaks.
 
 Connections through an API server break when that restarts, and with many load balancers when they are idle. So both ends count
-the bytes that they have received, keep what the other has not confirmed, and send that again on the next connection. The
+the bytes that they have received, keep what the other has not confirmed, and send that again on the next connection. A
+connection that breaks without a word (an unplugged node) is noticed by questions that are not answered. The
 gateway proves with a ticket that it is the one that started the pod: programs in the cell may be able to reach the listener.
 
 A pod of a warm pool is started before anybody knows whose it will be, so it has no ticket yet. The first ticket that is shown
@@ -19,11 +20,12 @@ from _struct import Struct
 
 HEADER = Struct(">BI")  # kind, length
 COUNT = Struct(">Q")
-DATA, ACK = 0, 1
+DATA, ACK, PING = 0, 1, 2
 WINDOW = 1 << 20  # unconfirmed bytes in each direction
 ACK_EVERY = 1 << 17
 LARGEST = 1 << 20
 PIECE = 1 << 16
+SILENCE = 45.0  # seconds without a word from the gateway, which asks every 7.5 s
 GUESTS = 4
 LONGEST_GREETING = 128
 TICKET_LENGTH = 48  # 192 random bits in hexadecimal digits
@@ -50,6 +52,7 @@ class Link:
         self.connection = -1
         self.guests = {}  # descriptor to what it has said: connections that have not shown their ticket
         self.lost_at = monotonic()
+        self.heard_at = 0.0
         self.confirmed = 0  # bytes for the gateway that it has received
         self.unconfirmed = bytearray()  # and those that it may not have
         self.outgoing = bytearray()  # packets for this connection
@@ -76,8 +79,7 @@ class Link:
                     self.on_connection(events)
                 elif fd in self.guests:
                     self.on_guest(fd)
-            if self.connection < 0 and self.ticket_hash is not None and monotonic() - self.lost_at > self.patience:
-                posix._exit(0)
+            self.judge(monotonic())
 
     def interests(self):
         wanted = {self.listener: select.POLLIN}
@@ -92,7 +94,18 @@ class Link:
         return wanted
 
     def wait_ms(self):
-        return None if self.connection >= 0 or self.ticket_hash is None else 500
+        if self.connection >= 0:
+            return int(1000 * SILENCE) + 1
+        return None if self.ticket_hash is None else 500
+
+    def judge(self, now):
+        if self.connection >= 0:
+            if len(self.for_inner) >= WINDOW:
+                self.heard_at = now  # the supervisor is slow, and nothing is read
+            elif now - self.heard_at > SILENCE:
+                self.disconnect()
+        elif self.ticket_hash is not None and now - self.lost_at > self.patience:
+            posix._exit(0)
 
     # ---------------------------------------------------------------- the supervisor
 
@@ -175,6 +188,7 @@ class Link:
     def connect(self, fd, received):
         self.disconnect()
         self.connection = fd
+        self.heard_at = monotonic()
         sock = _socket.socket(fileno=fd)
         try:
             sock.setsockopt(_socket.IPPROTO_TCP, _socket.TCP_NODELAY, 1)
@@ -228,13 +242,14 @@ class Link:
         if not data:
             self.disconnect()
             return
+        self.heard_at = monotonic()
         self.incoming += data
         self.take_packets()
 
     def take_packets(self):
         while len(self.incoming) >= HEADER.size:
             kind, length = HEADER.unpack_from(self.incoming)
-            if length > LARGEST or kind not in (DATA, ACK):
+            if length > LARGEST or kind not in (DATA, ACK, PING):
                 self.disconnect()
                 return
             end = HEADER.size + length
@@ -245,6 +260,9 @@ class Link:
             if kind == DATA:
                 self.received += length
                 self.for_inner += body
+            elif kind == PING:
+                self.told = self.received
+                self.send(ACK, COUNT.pack(self.received))
             elif length == COUNT.size and self.confirmed <= COUNT.unpack(body)[0] <= self.confirmed + len(self.unconfirmed):
                 self.confirm(COUNT.unpack(body)[0])
         if self.received - self.told >= ACK_EVERY:

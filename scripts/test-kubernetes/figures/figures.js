@@ -20,6 +20,11 @@ const rows = [
   ["gatewayCpuMsPerStart", "CPU time of a gateway to start one session", ms],
   ["nodeLossToldSeconds", "node unplugged: until the run ends and names the node", seconds],
   ["nodeLossBackSeconds", "node unplugged: until the session answers on the other node", seconds],
+  [
+    "unnoticedNodeLossToldSeconds",
+    "node unplugged unnoticed by Kubernetes: until the run ends and names the node",
+    seconds,
+  ],
   ["reapedSeconds", "gateway killed: until its pods are gone after the next one has started", seconds],
 ];
 

@@ -1,11 +1,10 @@
-import * as kubernetes from "@kubernetes/client-node";
 import { Codecell, CodecellError, parsePolicy } from "../../../dist/index.js";
 import { kubernetesRunner } from "../../../dist/runners/kubernetes/runner.js";
 import { apiAddress, apiPort } from "../cluster/layout.js";
 import { waitUntil } from "../cluster/wait-until.js";
-import { cellImage } from "../images.js";
 import { cellsNamespace } from "./context.js";
 import { expect, failure } from "./expect.js";
+import { plainPodSpec } from "./plain-pod.js";
 import { withEnvironment } from "./with-environment.js";
 
 const network = { CODECELL_KUBERNETES_NETWORK: "policy" };
@@ -69,19 +68,11 @@ answer`;
 }
 
 /** What a plain pod in the cells' namespace can do, without codecell: its exit code. */
-async function dialFromPod({ config }) {
-  const core = config.makeApiClient(kubernetes.CoreV1Api);
+async function dialFromPod({ core, env }) {
   const name = `dial-${Date.now().toString(36)}`;
   const namespace = cellsNamespace;
-  const container = { name: "dial", image: cellImage, imagePullPolicy: "Never", command: ["python3", "-c", dial] };
-  const limits = { cpu: "500m", memory: "64Mi", "ephemeral-storage": "16Mi" };
   const labels = { "codecell/network": "none" }; // what the policy of the chart selects
-  const spec = {
-    restartPolicy: "Never",
-    automountServiceAccountToken: false,
-    securityContext: { runAsNonRoot: true, runAsUser: 10001, seccompProfile: { type: "RuntimeDefault" } },
-    containers: [{ ...container, resources: { limits } }],
-  };
+  const spec = plainPodSpec(env, { name: "dial", command: ["python3", "-c", dial] });
   await core.createNamespacedPod({ namespace, body: { metadata: { name, labels }, spec } });
   try {
     return await waitUntil("the dialling pod has ended", async () => {

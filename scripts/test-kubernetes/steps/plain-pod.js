@@ -1,5 +1,5 @@
 /**
- * The spec of a pod of the cells' image with nothing of ours in it.
+ * The spec of a pod of the cells' image with nothing of ours in it, but what the namespace's profile `restricted` asks for.
  * @param {NodeJS.ProcessEnv} env
  * @param {{ name: string, command: string[], stdin?: boolean }} container
  */
@@ -15,6 +15,7 @@ export function plainPodSpec(env, container) {
         ...container,
         image: env.CODECELL_KUBERNETES_IMAGE,
         ...(pull ? { imagePullPolicy: pull } : {}),
+        securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
         resources: { limits: { cpu: "1", memory: "256Mi" }, requests: { cpu: "50m", memory: "64Mi" } },
       },
     ],

@@ -5,7 +5,7 @@ import { contract } from "./contract.js";
 import { gatewayKilled } from "./gateway-killed.js";
 import { manySessions } from "./many-sessions.js";
 import { policiesEnforced, policiesIgnored } from "./network-policies.js";
-import { nodeUnplugged } from "./node-unplugged.js";
+import { nodeUnnoticed, nodeUnplugged } from "./node-unplugged.js";
 import { pool } from "./pool.js";
 import { roundTrips } from "./round-trips.js";
 
@@ -30,4 +30,5 @@ export const steps = [
   gatewayKilled,
   apiRestarted,
   nodeUnplugged,
+  nodeUnnoticed,
 ];

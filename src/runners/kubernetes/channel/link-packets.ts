@@ -5,7 +5,7 @@ export type Packet =
   | { readonly kind: "ack"; readonly count: number };
 
 const headerBytes = 5;
-const kinds = { data: 0, ack: 1 } as const;
+const kinds = { data: 0, ack: 1, ping: 2 } as const;
 const largestBytes = 1024 * 1024;
 
 export function dataPacket(data: Uint8Array): Buffer {
@@ -21,6 +21,13 @@ export function ackPacket(count: number): Buffer {
   packet.writeUInt8(kinds.ack, 0);
   packet.writeUInt32BE(8, 1);
   packet.writeBigUInt64BE(BigInt(count), headerBytes);
+  return packet;
+}
+
+/** Asks the pod to confirm what it has received, so that a connection that carries nothing shows if it still could. */
+export function pingPacket(): Buffer {
+  const packet = Buffer.alloc(headerBytes);
+  packet.writeUInt8(kinds.ping, 0);
   return packet;
 }
 

@@ -26,6 +26,7 @@ if posix.fork() == 0:
         while data: data = data[posix.write(ours, data):]
 posix.close(ours)
 print("listening", flush=True)
+pod_link.SILENCE = float(sys.argv[5])
 pod_link.Link(listener, theirs, sys.argv[3] or None, float(sys.argv[4])).run()
 `;
 const ticket = "5ec7e7".repeat(8);
@@ -35,14 +36,15 @@ let exited: Promise<unknown>;
 let port: number;
 let carriers: Socket[];
 
-async function startPod(patienceSeconds: number, hash = ticketHash): Promise<void> {
+async function startPod(patienceSeconds: number, { hash = ticketHash, silenceSeconds = 60 } = {}): Promise<void> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   port = (server.address() as { port: number }).port;
   server.close();
   await once(server, "close");
   const directory = join(packageRoot(), "python");
-  pod = spawn("python3", ["-c", program, directory, String(port), hash, String(patienceSeconds)]);
+  const numbers = [patienceSeconds, silenceSeconds].map(String);
+  pod = spawn("python3", ["-c", program, directory, String(port), hash, ...numbers]);
   exited = once(pod, "exit");
   if (pod.stdout) await once(pod.stdout, "data");
 }
@@ -53,7 +55,7 @@ const dial = async () => {
   await once(socket, "connect");
   return socket;
 };
-const open = (options: { ticket?: string; patienceMs?: number } = {}) =>
+const open = (options: { ticket?: string; patienceMs?: number; beatMs?: number } = {}) =>
   PodLink.open({ connect: dial, ticket, patienceMs: 5_000, ...options }, AbortSignal.timeout(10_000));
 
 const hasPython = spawnSync("python3", ["-c", ""]).status === 0;
@@ -114,6 +116,29 @@ describe.skipIf(!hasPython)("a link to a pod", () => {
     link.destroy();
   });
 
+  test("a pod and a gateway that only ask each other whether they are there keep their connection", async () => {
+    pod.kill("SIGKILL");
+    await startPod(5, { silenceSeconds: 1.2 });
+    const link = await open({ beatMs: 250 });
+    const answers = 8; // in 2 s
+    const bytes = "ok 0\n".length + answers * ackPacket(0).length;
+    await expect.poll(() => carriers[0]?.bytesRead, { timeout: 10_000 }).toBeGreaterThanOrEqual(bytes);
+    expect(carriers.length).toBe(1);
+    link.destroy();
+  });
+
+  test("a pod hangs up on a gateway that says nothing for too long, and takes it back", async () => {
+    pod.kill("SIGKILL");
+    await startPod(5, { silenceSeconds: 0.1 });
+    const silent = await dial();
+    silent.write(`codecell ${ticket} 0\n`);
+    await once(silent.resume(), "close");
+    const link = await open();
+    link.write("back");
+    expect(String((await once(link, "data"))[0])).toBe("back");
+    link.destroy();
+  });
+
   test("a pod whose gateway is gone for too long ends", async () => {
     pod.kill("SIGKILL");
     await startPod(1);
@@ -125,7 +150,7 @@ describe.skipIf(!hasPython)("a link to a pod", () => {
 
   test("a pod of a warm pool waits without an end, belongs to the first ticket, and then ends without it as others do", async () => {
     pod.kill("SIGKILL");
-    await startPod(0, "");
+    await startPod(0, { hash: "" });
     await expect(open({ ticket: "guess" })).rejects.toThrow("closed the connection");
     const link = await open();
     await expect(open({ ticket: "bad1d3".repeat(8) })).rejects.toThrow("closed the connection");
@@ -144,11 +169,18 @@ describe.skipIf(!hasPython)("a link to a pod", () => {
   });
 });
 
+interface HostilePod {
+  readonly greets?: boolean;
+  readonly reads?: boolean;
+  readonly onWrite?: () => void;
+}
+
 /** A connection to a hostile pod, which takes what is written only if `reads` says so. */
-function hostile({ greets = true, reads = true } = {}): Duplex {
+function hostile({ greets = true, reads = true, onWrite = () => {} }: HostilePod = {}): Duplex {
   const carrier = new Duplex({
     read() {},
     write(_chunk, _encoding, done) {
+      onWrite();
       if (reads) done();
     },
   });
@@ -164,6 +196,38 @@ test("a link to a pod that accepts connections and says nothing fails when its p
   first?.destroy();
   const [error] = await once(link, "error");
   expect(error.message).toBe("the connection to the pod broke and did not come back");
+});
+
+test("a connection that carries nothing any more is replaced, as behind an unplugged node", async () => {
+  let connections = 0;
+  let resumed = () => {};
+  const isBack = new Promise<void>((resolve) => {
+    resumed = resolve;
+  });
+  const connect = async () => {
+    connections++;
+    return hostile();
+  };
+  const options = { connect, ticket, patienceMs: 5_000, beatMs: 5, onResumed: resumed };
+  const link = await PodLink.open(options, AbortSignal.timeout(10_000));
+  await isBack;
+  expect(connections).toBe(2);
+  link.destroy();
+});
+
+test("a connection is not replaced while the session does not read what has arrived", async () => {
+  let connections = 0;
+  let pings = 0;
+  const connect = async () => {
+    connections++;
+    const carrier = hostile({ onWrite: () => pings++ });
+    carrier.push(dataPacket(Buffer.alloc(512 * 1024)));
+    return carrier;
+  };
+  const link = await PodLink.open({ connect, ticket, patienceMs: 5_000, beatMs: 5 }, AbortSignal.timeout(10_000));
+  await expect.poll(() => pings).toBeGreaterThan(10);
+  expect(connections).toBe(1);
+  link.destroy();
 });
 
 test("a writer waits for a pod that confirms what it has not read", async () => {

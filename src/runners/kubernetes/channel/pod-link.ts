@@ -1,7 +1,7 @@
 import { Duplex } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import { deadline } from "../../../lib/waiting/deadline.ts";
-import { ackPacket, dataPacket, PacketDecoder } from "./link-packets.ts";
+import { ackPacket, dataPacket, PacketDecoder, pingPacket } from "./link-packets.ts";
 
 /** Unconfirmed bytes in each direction, as in `entry/pod_link.py`. */
 const windowBytes = 1024 * 1024;
@@ -10,6 +10,10 @@ const pieceBytes = 64 * 1024;
 const longestGreeting = 64;
 /** how long one attempt to connect again may take */
 const attemptMs = 10_000;
+/** how often a pod is asked whether it is still there */
+const beatMs = 7_500;
+/** so many questions without an answer, and the connection counts as broken */
+const silentBeats = 2;
 /** a connection that ends earlier counts as short */
 const shortMs = 5_000;
 /** so many short connections in a row are replaced at once */
@@ -27,6 +31,8 @@ export interface LinkOptions {
   readonly patienceMs: number;
   /** called each time a connection is replaced */
   readonly onResumed?: () => void;
+  /** default: 7.5 s */
+  readonly beatMs?: number;
 }
 
 /**
@@ -46,17 +52,25 @@ export class PodLink extends Duplex {
   #writer: (() => void) | undefined;
   #connectedAtMs = 0;
   #shortOnes = 0;
+  #unanswered = 0;
+  readonly #beat: NodeJS.Timeout;
 
   private constructor(options: LinkOptions) {
     super({ allowHalfOpen: false });
     this.#options = options;
+    this.#beat = setInterval(() => this.#ask(), options.beatMs ?? beatMs).unref();
   }
 
   /** Connects for the first time. Fails if that fails. */
   static async open(options: LinkOptions, signal: AbortSignal): Promise<PodLink> {
     const link = new PodLink(options);
-    await link.#connect(signal);
-    return link;
+    try {
+      await link.#connect(signal);
+      return link;
+    } catch (error) {
+      link.destroy();
+      throw error;
+    }
   }
 
   async #connect(signal: AbortSignal): Promise<void> {
@@ -81,10 +95,12 @@ export class PodLink extends Duplex {
     const decoder = new PacketDecoder();
     this.#carrier = carrier;
     this.#connectedAtMs = performance.now();
+    this.#unanswered = 0;
     carrier.on("error", () => {});
     carrier.on("drain", () => this.#release());
     carrier.on("data", (data: Buffer) => {
       if (this.#carrier !== carrier) return;
+      this.#unanswered = 0;
       try {
         for (const packet of decoder.push(data)) {
           if (packet.kind === "data") this.#take(packet.data);
@@ -105,6 +121,22 @@ export class PodLink extends Duplex {
       this.#carrier = undefined;
       void this.#reconnect();
     }
+  }
+
+  /**
+   * Behind an unplugged node, nothing ends a connection: a run without output would go on until its time limit. Counting questions
+   * instead of seconds spares a pod whose answer waits here while this process is busy.
+   */
+  #ask(): void {
+    const carrier = this.#carrier;
+    if (carrier === undefined) return;
+    if (carrier.isPaused()) this.#unanswered = 0; // the session is slow, and an answer would not be read
+    if (this.#unanswered >= silentBeats) {
+      carrier.destroy();
+      return;
+    }
+    this.#unanswered += 1;
+    carrier.write(pingPacket());
   }
 
   async #reconnect(): Promise<void> {
@@ -204,6 +236,7 @@ export class PodLink extends Duplex {
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
     this.#stop.abort();
+    clearInterval(this.#beat);
     const carrier = this.#carrier;
     this.#carrier = undefined;
     carrier?.destroy();

@@ -67,7 +67,8 @@ export class PodWatch implements AsyncDisposable {
     return {
       [Symbol.dispose]: () => {
         all.delete(listener);
-        if (all.size === 0) this.#listeners.delete(name);
+        // Disposed of twice, it must not remove the listeners who came after it.
+        if (all.size === 0 && this.#listeners.get(name) === all) this.#listeners.delete(name);
       },
     };
   }

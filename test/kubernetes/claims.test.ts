@@ -171,6 +171,30 @@ describe("warm pods of agent-sandbox", skippedWithout("kubernetes", probe), () =
     });
   });
 
+  test("that ended while they waited go back, and the next claim has a pod that runs", async () => {
+    const double = await cluster();
+    const { sessions } = await gateway(double, { claims: "on" });
+    await warm(double);
+    const [ended] = podsOf(double);
+    double.nodes.evict(double.namespace, ended?.metadata.name ?? "");
+    const { deleted } = deletions(double);
+    const session = await sessions.openSession();
+    expect(await session.run("1 + 1")).toMatchObject({ status: "ok", value: "2" });
+    expect(deleted).toEqual([expect.stringMatching(/^sandboxclaims /)]);
+    await expect.poll(() => podsOf(double).map(uidOf)).not.toContain(ended && uidOf(ended));
+  });
+
+  test("that the cluster refuses to create are missing with its reason", async () => {
+    const double = await cluster();
+    if (double.agentSandbox) double.agentSandbox.refusal = "exceeded quota: cells";
+    const { sessions } = await gateway(double, { startMs: 4_000, claims: "on" });
+    await expect(sessions.openSession()).rejects.toMatchObject({
+      code: "cell_start_failed",
+      message: expect.stringMatching(/did not appear within 4 s: ReconcilerError: Error seen: exceeded quota: cells$/),
+    });
+    expect(all(double, sandboxClaims)).toEqual([]);
+  });
+
   test("do not start on a node that ignores their user namespace, and say so", async () => {
     const double = await cluster();
     const { sessions } = await gateway(double);

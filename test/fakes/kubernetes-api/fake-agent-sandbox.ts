@@ -18,7 +18,7 @@ const systemLabel = /^(?:extensions\.)?agents\.x-k8s\.io\//;
 /**
  * A fake of agent-sandbox's controllers, and of the garbage collector for what they own. It really makes pods: a pool's sandboxes
  * have one each, with the sandbox's name and the template's labels. A claim gets a ready sandbox of its pool, or a new one with
- * the claim's name if none is ready. A pod that is deleted comes back as long as its sandbox exists. With a claim or a pool go its
+ * the claim's name if no pod of the pool has an address. A pod that is deleted comes back as long as its sandbox exists. With a claim or a pool go its
  * sandboxes, and with these their pods.
  *
  * What it does not imitate: network policies, services, volumes, variables, suspension, expiry, update strategies and events.
@@ -26,6 +26,8 @@ const systemLabel = /^(?:extensions\.)?agents\.x-k8s\.io\//;
 export class FakeAgentSandbox implements Disposable {
   /** changes a pod before it is created, as a hostile controller or an admission rule would */
   tamper: ((pod: V1Pod) => void) | undefined;
+  /** why the API server refuses the controller's pods, as a quota would */
+  refusal: string | undefined;
   /** the controllers do not run */
   isStopped = false;
   readonly #store: ObjectStore;
@@ -76,22 +78,25 @@ export class FakeAgentSandbox implements Disposable {
     const pool = this.#poolOf(claim);
     const missing = pool === undefined ? "WarmPoolNotFound" : "TemplateNotFound";
     const isReady = sandbox !== undefined && this.#isReady(sandbox);
-    const reason = sandbox === undefined ? missing : isReady ? "DependenciesReady" : "DependenciesNotReady";
+    const waiting = this.refusal === undefined ? "DependenciesNotReady" : "ReconcilerError";
+    const reason = sandbox === undefined ? missing : isReady ? "DependenciesReady" : waiting;
+    const message = reason === "ReconcilerError" ? `Error seen: ${this.refusal}` : "";
     this.#store.update(sandboxClaims, claim.metadata.namespace ?? "", claim.metadata.name, (one) => {
       one.status = {
-        conditions: [{ type: "Ready", status: isReady ? "True" : "False", reason, message: "" }],
+        conditions: [{ type: "Ready", status: isReady ? "True" : "False", reason, message }],
         ...(sandbox === undefined ? {} : { sandbox: { name: sandbox.metadata.name } }),
       };
     });
   }
 
-  /** The sandbox changes its owner and stays what it is. */
+  /** The sandbox changes its owner and stays what it is. One whose pod has ended is given too if no other is ready. */
   #adopt(claim: ApiObject): ApiObject | undefined {
     const pool = this.#poolOf(claim);
     if (pool === undefined) return undefined;
-    const ready = this.#all(sandboxes).find((one) => ownerOf(one) === uidOf(pool) && this.#isReady(one));
-    if (ready === undefined) return undefined;
-    return this.#store.update(sandboxes, ready.metadata.namespace ?? "", ready.metadata.name, (one) => {
+    const candidates = this.#all(sandboxes).filter((one) => ownerOf(one) === uidOf(pool) && this.#hasAddress(one));
+    const chosen = candidates.find((one) => this.#isReady(one)) ?? candidates[0];
+    if (chosen === undefined) return undefined;
+    return this.#store.update(sandboxes, chosen.metadata.namespace ?? "", chosen.metadata.name, (one) => {
       one.metadata.ownerReferences = [reference(claim)];
     });
   }
@@ -118,7 +123,7 @@ export class FakeAgentSandbox implements Disposable {
 
   #ensurePod(sandbox: ApiObject): void {
     const { namespace = "", name } = sandbox.metadata;
-    if (this.#store.find(pods, namespace, name) !== undefined) return;
+    if (this.#store.find(pods, namespace, name) !== undefined || this.refusal !== undefined) return;
     const template = structuredClone(fieldAt(sandbox, "spec.podTemplate"));
     if (!isRecord(template)) return;
     const labels = Object.entries((fieldAt(template, "metadata.labels") ?? {}) as Record<string, string>);
@@ -141,9 +146,17 @@ export class FakeAgentSandbox implements Disposable {
     this.#store.create(pods, namespace, withDefaults(pods, pod as unknown as ApiObject));
   }
 
-  #isReady({ metadata }: ApiObject): boolean {
-    const pod = this.#store.find(pods, metadata.namespace ?? "", metadata.name);
-    return pod?.metadata.deletionTimestamp === undefined && fieldAt(pod, "status.phase") === "Running";
+  /** Of a pod that is being deleted too. */
+  #isReady(sandbox: ApiObject): boolean {
+    return fieldAt(this.#podOf(sandbox), "status.phase") === "Running";
+  }
+
+  #hasAddress(sandbox: ApiObject): boolean {
+    return fieldAt(this.#podOf(sandbox), "status.podIP") !== undefined;
+  }
+
+  #podOf({ metadata }: ApiObject): ApiObject | undefined {
+    return this.#store.find(pods, metadata.namespace ?? "", metadata.name);
   }
 
   #poolOf(claim: ApiObject): ApiObject | undefined {

@@ -52,7 +52,9 @@ export async function claimPod(pods: GatewayPods, order: ClaimOrder): Promise<St
     const claim = await created(api, body, limit.signal);
     uid = claim.metadata.uid;
     const sandbox = await assignedSandbox(api, claim, limit.signal, settings.startMs);
-    const pod = await appeared(pods.watch, sandbox, limit.signal, settings.startMs);
+    const pod = await appeared(pods.watch, sandbox, limit.signal, settings.startMs).catch(async (error: unknown) => {
+      throw signal?.aborted ? error : await whyAbsent(api, claim, error);
+    });
     const adopted = StartedPod.adopt({ ...pods.keeping(signal), release }, pod);
     if (adopted === undefined) throw heldAlready(name, sandbox);
     return adopted;
@@ -172,6 +174,22 @@ function unserved({ metadata, status }: SandboxClaim, waitedMs: number): Codecel
   const { reason, message: said } = condition;
   const message = `agent-sandbox gave the claim ${metadata.name} no pod within ${seconds}: ${reason}: ${said.slice(0, 300)}`;
   return new UnservedClaim("cell_start_failed", message, { hint: "see `kubectl describe sandboxclaims`" });
+}
+
+/** The claim may know why its pod was not created: a quota, an admission rule. */
+async function whyAbsent(api: ClusterApi, { metadata }: SandboxClaim, error: unknown): Promise<unknown> {
+  if (!(error instanceof UnservedClaim)) return error;
+  const request = { verb: "list", resource: "sandboxclaims", path: api.path("sandboxclaims") } as const;
+  const query = { fieldSelector: `metadata.name=${metadata.name}` };
+  try {
+    const [now] = listSchema.parse(await api.json({ ...request, query })).items;
+    const said = now?.status.conditions?.find(({ type, message }) => type === "Ready" && message !== "");
+    if (said === undefined) return error;
+    const message = `${error.message}: ${said.reason}: ${said.message.slice(0, 300)}`;
+    return new UnservedClaim("cell_start_failed", message, { cause: error, hint: "see `kubectl describe sandboxes`" });
+  } catch {
+    return error;
+  }
 }
 
 /** Waits until the gateway's watch has seen the pod, which carries its label. */

@@ -8,9 +8,10 @@ import type { GatewayPods } from "../gateway/gateway-pods.ts";
 import { labelsOf } from "../labels.ts";
 import { refuseOpened } from "../network/network-policy.ts";
 import { podDifference } from "../pod/pod-difference.ts";
+import { starting } from "../pod/pod-state.ts";
 import type { StartedPod } from "../pod/started-pod.ts";
 import { type CellPod, sandboxTemplate, sandboxWarmPool } from "./agent-sandbox.ts";
-import { type ClaimOrder, claimPod, unservedFor } from "./claim-pod.ts";
+import { type ClaimOrder, claimPod, UnservedClaim, unservedFor } from "./claim-pod.ts";
 import { createOnce, deleteSandboxObject, deleteSandboxObjects } from "./sandbox-objects.ts";
 
 /** After a claim that nobody served, cells are started without one for this time. */
@@ -77,11 +78,27 @@ export class WarmClaims implements AsyncDisposable {
       throw unservedFor(error, "sandboxwarmpools", pods.api);
     });
     try {
-      return await claimPod(pods, { ...order, pool });
+      return await this.#startable(pods, { ...order, pool }, pooled.replicas + 1);
     } catch (error) {
       this.#forget(pool);
       throw error;
     }
+  }
+
+  /** agent-sandbox also gives pods that ended while they waited, until it replaces them after minutes. They go with their claims. */
+  async #startable(pods: GatewayPods, order: ClaimOrder, tries: number): Promise<StartedPod> {
+    const ended: CodecellError[] = [];
+    while (ended.length < tries) {
+      const pod = await claimPod(pods, order);
+      const state = pod.last && starting(pod.last);
+      if (state?.kind !== "failed") return pod;
+      this.#logger.info("agent-sandbox gave a pod that cannot start", { pod: pod.name, error: state.error });
+      ended.push(state.error);
+      await pod.remove();
+    }
+    const last = ended.at(-1);
+    const message = `agent-sandbox gave pods that cannot start, ${tries} times: ${last?.message}`;
+    throw new UnservedClaim("cell_start_failed", message, { cause: last, hint: "see `kubectl get sandboxes`" });
   }
 
   /** Throws if the pod is not what was asked for. Called before anything connects to it. */

@@ -66,18 +66,21 @@ export class StartedPod {
       tellGone = resolve;
     });
     this.ending = new Promise((resolve) => {
-      const listening = order.watch.listen(this.name, (now) => {
-        if (now && now.metadata.uid !== this.uid) return;
-        if (now) this.#last = now;
-        const ending = this.#endingOf(now);
+      let listening: Disposable | undefined;
+      listening = order.watch.listen(this.name, (now) => {
+        // agent-sandbox's controller creates a pod of the same name as soon as this one is gone
+        const own = now?.metadata.uid === this.uid ? now : undefined;
+        if (own) this.#last = own;
+        const ending = this.#endingOf(own);
         if (ending) resolve(ending);
-        if (!now || now.status.containerStatuses?.[0]?.state?.terminated) tellEnded();
-        if (now) return;
-        listening[Symbol.dispose]();
+        if (!own || own.status.containerStatuses?.[0]?.state?.terminated) tellEnded();
+        if (own) return;
+        listening?.[Symbol.dispose]();
         this.#isGone = true;
         order.held.delete(this.uid);
         tellGone();
       });
+      if (this.#isGone) listening[Symbol.dispose](); // it was so before `listen` returned
     });
   }
 
@@ -131,7 +134,7 @@ export class StartedPod {
           ),
         );
       const onPod = (pod: WatchedPod | undefined) => {
-        if (!pod) return settle(() => reject(deletedEnding(this.#last).error));
+        if (pod?.metadata.uid !== this.uid) return settle(() => reject(deletedEnding(this.#last).error));
         const state = starting(pod);
         if (state.kind === "running") settle(() => resolve(state));
         else if (state.kind === "failed") settle(() => reject(state.error));

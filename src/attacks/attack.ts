@@ -9,7 +9,16 @@ export const attackKinds: readonly AttackKind[] = [
 ];
 
 /** What an attack runs in: a runner, and for containers the engine if it is not Docker. */
-export type AttackTier = "process" | "wasm" | "srt" | "container" | "podman" | "kata" | "gvisor" | "kubernetes";
+export type AttackTier =
+  | "process"
+  | "wasm"
+  | "srt"
+  | "container"
+  | "podman"
+  | "kata"
+  | "gvisor"
+  | "kubernetes"
+  | "kubernetes-gvisor";
 
 /**
  * The cell that an attack needs. `./scenarios.ts` has their policies.
@@ -129,12 +138,25 @@ export interface AttackResult {
   readonly durationMs: number;
 }
 
-/** The entry for a tier, or for the runner that the tier is a variant of. */
+/** A tier that is a variant of others has their entries too. */
+const wider: Partial<Record<AttackTier, readonly AttackTier[]>> = {
+  podman: ["container"],
+  kata: ["container"],
+  "kubernetes-gvisor": ["gvisor", "kubernetes"],
+};
+
+/** The entry for a tier, or for one that it is a variant of. */
 export function forTier<Value>(
   entries: Partial<Record<AttackTier, Value>> | undefined,
   tier: AttackTier,
 ): Value | undefined {
-  const wider: Partial<Record<AttackTier, AttackTier>> = { podman: "container", kata: "container" };
-  const fallback = wider[tier];
-  return entries?.[tier] ?? (fallback === undefined ? undefined : entries?.[fallback]);
+  return allForTier(entries, tier)[0];
+}
+
+/** The entries for a tier and for those that it is a variant of, its own first. */
+export function allForTier<Value>(
+  entries: Partial<Record<AttackTier, Value>> | undefined,
+  tier: AttackTier,
+): readonly Value[] {
+  return [tier, ...(wider[tier] ?? [])].flatMap((one) => entries?.[one] ?? []);
 }

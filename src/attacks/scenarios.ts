@@ -14,7 +14,7 @@ export const limits = {
 
 /** Memory of a cell in MiB. gVisor counts every process in full, so under less some of them run out of memory first. */
 export function memoryMiB(tier: AttackTier): number {
-  return tier === "gvisor" ? 768 : 256;
+  return tier === "gvisor" || tier === "kubernetes-gvisor" ? 768 : 256;
 }
 
 /** The policy of a scenario. */

@@ -1,4 +1,4 @@
-import { type Attack, type AttackTier, type AttackVerdict, forTier } from "../attack.ts";
+import { type Attack, type AttackTier, type AttackVerdict, allForTier, forTier } from "../attack.ts";
 import { type Statement, statementIn } from "../program.ts";
 import type { CarriedOut } from "./run-attack.ts";
 
@@ -14,8 +14,8 @@ export function judge(attack: Attack, tier: AttackTier, { result, program }: Car
   if (ending === "ok") return judgeStatement(attack, tier, statementIn(result.stdout, program.mark));
   const by = forTier(attack.containedBy, tier) ?? attack.containedBy.default;
   if (attack.endings?.includes(ending)) return { verdict: "contained", detail: `${by} (${ending})` };
-  const exception = forTier(attack.exceptions, tier);
-  if (exception?.verdict === ending) return { verdict: "contained", detail: exception.because };
+  const exception = allForTier(attack.exceptions, tier).find(({ verdict }) => verdict === ending);
+  if (exception) return { verdict: "contained", detail: exception.because };
   const why = result.error ? `${result.error.name}: ${result.error.message}` : result.notes.join("; ");
   return { verdict: "failed", detail: `its run ended with ${ending}${why === "" ? "" : `: ${why}`}`.slice(0, 500) };
 }
@@ -28,7 +28,7 @@ export function judgeStatement(attack: Attack, tier: AttackTier, said: Statement
   if (said.kind === "none") return { verdict: "failed", detail: "it ended without a verdict" };
   if (said.kind !== "verdict") return { verdict: said.kind, detail: said.text };
   if (said.text === "contained") return { verdict: "contained", detail: by };
-  const exception = forTier(attack.exceptions, tier);
-  if (exception && said.text.startsWith(exception.verdict)) return { verdict: "contained", detail: exception.because };
+  const exception = allForTier(attack.exceptions, tier).find(({ verdict }) => said.text.startsWith(verdict));
+  if (exception) return { verdict: "contained", detail: exception.because };
   return { verdict: "harmed", detail: said.text };
 }

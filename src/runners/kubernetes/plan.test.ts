@@ -64,6 +64,7 @@ test("an isolation above containers is refused unless the class is one of gVisor
   expect(row("isolation.minimum", { isolation: { minimum: "gvisor" } }, { runtimeClass: "gvisor" })?.how).toContain(
     "each cell checks",
   );
+  expect(row("proc.pids", {}, { runtimeClass: "gvisor" })?.how).toMatch(/in the cell's own OS kernel.*a count by the/);
 });
 
 test("the receipt says that frames are in the node's log where they are", () => {

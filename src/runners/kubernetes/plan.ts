@@ -81,7 +81,12 @@ const table: AnswerTable<ClusterFacts> = {
       `sum of resident memory and socket buffers every 20 ms; the pod's own limit, a cgroup of its node, is ${whole}, with ${files} for files in memory`,
     );
   },
-  "proc.pids": (_, { isPooled }) => {
+  "proc.pids": (_, { isPooled, runtimeClass }) => {
+    if (declaredIsolation(runtimeClass) === "gvisor") {
+      return byOs(
+        `RLIMIT_NPROC in the cell's own OS kernel, together with ${kernelProcesses} for codecell's own processes; a count by the supervisor`,
+      );
+    }
     const user = isPooled
       ? "a uid in a user namespace of the pod's own, which each cell checks,"
       : "a uid that no other cell of this gateway has,";
@@ -97,9 +102,11 @@ const table: AnswerTable<ClusterFacts> = {
       hint: "use Kubernetes 1.22 or newer, or set proc.exactDisk to false",
     };
   },
-  "proc.disk": ({ proc }, { sizesMemoryFiles }) =>
+  "proc.disk": ({ proc }, { sizesMemoryFiles, runtimeClass }) =>
     sizesMemoryFiles
-      ? byOs("size limit of the tmpfs; each cell checks it before it runs code")
+      ? byOs(
+          `size limit of the tmpfs; each cell checks it before it runs code${declaredIsolation(runtimeClass) === "gvisor" ? "; gVisor does not count files without content" : ""}`,
+        )
       : bySupervisor(
           `size of the workspace every 20 ms, with at least 4 KiB for each entry; RLIMIT_FSIZE of ${formatSize(proc.diskBytes)} for each file`,
         ),
@@ -195,6 +202,6 @@ function notes({ runtimeClass, network, sizesMemoryFiles, channel, isPooled }: C
           "what the cell sends to the gateway is in the node's log of the pod, until the kubelet deletes that with the pod",
         ]
       : []),
-    "a cell's usage is unknown; /dev/termination-log is a file of the node that code can fill up to proc.disk",
+    "/dev/termination-log is a file of the node that code can fill up to proc.disk",
   ];
 }

@@ -16,7 +16,7 @@ import type { KubernetesSettings } from "../settings.ts";
 import { type Examined, examineImage } from "./examiner.ts";
 
 /** Increase it when the content of a kernel's ConfigMap changes. */
-const layout = 3;
+const layout = 4;
 /** Kubernetes accepts no larger ConfigMap. */
 const largestBytes = 1024 * 1024;
 const factsFile = "image.json";
@@ -92,7 +92,7 @@ export class ClusterKernels {
   async #make(image: string, name: string, sources: readonly KernelSource[]): Promise<ClusterKernel> {
     this.#logger.info("examining the image", { image });
     const pods = await this.#gatewayPods();
-    const examined = await examineImage(pods, image, sources);
+    const examined = await examineImage(pods, image, { sources, hasOwnKernel: this.#hasOwnKernel });
     const { api, gateway } = pods;
     const body = kernelConfigMap(name, gateway, examined, this.#filters(examined.machine));
     const request = { verb: "create", resource: "configmaps", path: api.path("configmaps"), body } as const;

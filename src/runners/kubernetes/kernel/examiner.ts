@@ -15,15 +15,18 @@ const scratchBytes = 16 * 1024 * 1024;
 const deadlineSeconds = 180;
 const lineEnd = 10;
 
+/** The namespaces that cells move into, as in `leave_network` of `entry/pod.py`. gVisor has some of them and not the others. */
+const namespaces = { node: 0x5202_0000, gvisor: 0x5000_0000 } as const;
+
 /**
  * Answers the host's knocks as `entry/pod.py` does, and says what the node's runtime allows. Whether a process may have a
  * network namespace of its own is tried in a child, which ends at once.
  */
-export const examinerPreamble = `import ctypes, json
+export const examinerPreamble = (hasOwnKernel: boolean) => `import ctypes, json
 ${knockProgram}
 def may_leave_network():
     child = os.fork()
-    if child == 0: os._exit(0 if ctypes.CDLL(None).unshare(0x50000000) == 0 else 1)
+    if child == 0: os._exit(0 if ctypes.CDLL(None).unshare(${hasOwnKernel ? namespaces.gvisor : namespaces.node}) == 0 else 1)
     return os.waitpid(child, 0)[1] == 0
 await_host()
 os.write(1, json.dumps({"machine": os.uname().machine, "mayLeaveNetwork": may_leave_network()}).encode() + b"\\n")
@@ -41,14 +44,14 @@ export type Examined = ImageAnswer & z.output<typeof nodeFactsSchema> & { readon
 export async function examineImage(
   pods: GatewayPods,
   image: string,
-  sources: readonly KernelSource[],
+  { sources, hasOwnKernel }: { readonly sources: readonly KernelSource[]; readonly hasOwnKernel: boolean },
 ): Promise<Examined> {
   let node: z.output<typeof nodeFactsSchema> | undefined;
   let imageId = "";
   const run = async (command: ImageCommand): Promise<ImageCommandResult> => {
     const name = pods.newName();
     await using files = await sourceFiles(pods, `${name}-sources`, sources);
-    const pod = await StartedPod.create(pods.order(examinerPod(pods, name, image, command, files)));
+    const pod = await StartedPod.create(pods.order(examinerPod(pods, { name, image, command, files, hasOwnKernel })));
     try {
       ({ imageId } = await pod.running());
       const { first, stdout, diagnostics } = await printed(pods, pod, command);
@@ -66,16 +69,24 @@ export async function examineImage(
   return { ...answer, ...node, imageId };
 }
 
-function examinerPod(pods: GatewayPods, name: string, image: string, { command }: ImageCommand, files: SourceFiles) {
+interface ExaminerOrder {
+  readonly name: string;
+  readonly image: string;
+  readonly command: ImageCommand;
+  readonly files: SourceFiles;
+  readonly hasOwnKernel: boolean;
+}
+
+function examinerPod(pods: GatewayPods, { name, image, command, files, hasOwnKernel }: ExaminerOrder) {
   const { settings } = pods;
-  const [python = "python3", ...rest] = command;
+  const [python = "python3", ...rest] = command.command;
   const program = rest.pop() ?? "";
   const size = { cpu: "500m", memory: String(512 * 1024 * 1024), "ephemeral-storage": String(64 * 1024 * 1024) };
   return hardenedPod({
     name,
     labels: { ...labelsOf("examiner", pods.gateway), ...closedLabel },
     image,
-    command: [python, ...rest, examinerPreamble + program],
+    command: [python, ...rest, examinerPreamble(hasOwnKernel) + program],
     user: pods.newUser(),
     runtimeFilter: "default",
     resources: { limits: { ...size, cpu: "1" }, requests: { ...size, cpu: "50m", memory: String(64 * 1024 * 1024) } },

@@ -96,6 +96,12 @@ describe("the pod of a cell", () => {
     expect(found).not.toHaveProperty("roomBytes");
   });
 
+  test("hides what Linux shows of the node when it leaves the network, and nothing under gVisor, which shows nothing", () => {
+    const network = { by: "own-namespace", withoutRuntimeFilter: false } as const;
+    expect(settings({}, { network }).hidden).toContain("/proc/acpi");
+    expect(settings({}, { network, hasOwnKernel: true })).not.toHaveProperty("hidden");
+  });
+
   test("has the runtime's filter unless its first process leaves the network under codecell's own", () => {
     const own = pod({}, { network: { by: "own-namespace", withoutRuntimeFilter: true } });
     expect(own.spec.securityContext.seccompProfile).toEqual({ type: "Unconfined" });

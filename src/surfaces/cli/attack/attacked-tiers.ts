@@ -31,7 +31,8 @@ function isRunnerName(name: string | undefined): name is "process" | "wasm" | "s
 }
 
 async function examine(runner: Runner, context: CommandContext, isWanted: boolean): Promise<FoundTier> {
-  const name = runner.name as AttackTier;
+  const isGvisorPod = runner.name === "kubernetes" && runner.isolation === "gvisor";
+  const name = (isGvisorPod ? "kubernetes-gvisor" : runner.name) as AttackTier;
   const probe = await runner.probe({ isPatient: true, isWanted });
   if (!probe.available) return { available: false, name, reason: probe.reason, hint: probe.hint };
   const [refusal] = (await runner.plan(parsePolicy({}))).refused; // a container engine without the image refuses

@@ -1,6 +1,6 @@
 // Started by outside.js as `node inside.js PLAN`, in namespaces of its own: brings the cluster up, reports, and takes orders until its
 // standard input ends. Whatever it started ends with the pid namespace.
-import { mkdir, readdir, symlink } from "node:fs/promises";
+import { mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,7 +9,7 @@ import { withProgress } from "../progress.js";
 import { apiAnswers, kubectl, startControlPlane } from "./control-plane.js";
 import { makeCredentials } from "./credentials.js";
 import { apiAddress, bridge, nodes } from "./layout.js";
-import { ClusterNode } from "./node.js";
+import { buildHasGvisor, ClusterNode } from "./node.js";
 import { Processes } from "./processes.js";
 import { minorVersion } from "./version.js";
 import { waitUntil } from "./wait-until.js";
@@ -37,6 +37,7 @@ await withProgress("both nodes ready", async () => {
   await Promise.all(machines.map(({ name }) => nodeIsReady(name)));
 });
 await waitUntil("the default service account", () => kubectl(cluster, "get", "serviceaccount", "default"));
+if (buildHasGvisor(build)) await makeRuntimeClass();
 await takeOrders();
 process.stdout.write("ready\n");
 
@@ -54,6 +55,16 @@ async function linkPlugins() {
   for (const name of await readdir(join(build, "cni"))) await symlink(join(build, "cni", name), join(plugins, name));
   const fake = "codecell-fake-policy-engine";
   await symlink(fileURLToPath(new URL(`../policy-engine/${fake}`, import.meta.url)), join(plugins, fake));
+}
+
+async function makeRuntimeClass() {
+  const file = join(directory, "runtime-class.json");
+  const metadata = { name: "gvisor" };
+  await writeFile(
+    file,
+    JSON.stringify({ apiVersion: "node.k8s.io/v1", kind: "RuntimeClass", metadata, handler: "runsc" }),
+  );
+  await kubectl(cluster, "create", "-f", file);
 }
 
 async function nodeIsReady(name) {

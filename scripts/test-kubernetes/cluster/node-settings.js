@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import { pauseImage } from "../images.js";
 
-/** @param {{ directory: string, plugins: string }} node */
-export function containerdConfig({ directory, plugins }) {
+/** @param {{ directory: string, plugins: string, hasGvisor: boolean }} node */
+export function containerdConfig({ directory, plugins, hasGvisor }) {
   const at = (name) => JSON.stringify(join(directory, name));
   const cri = 'plugins."io.containerd.grpc.v1.cri"';
   return `version = 2
@@ -27,6 +27,25 @@ snapshotter = "overlayfs"
 default_runtime_name = "runc"
 [${cri}.containerd.runtimes.runc]
 runtime_type = "io.containerd.runc.v2"
+${hasGvisor ? gvisorRuntime(cri, at("runsc.toml")) : ""}`;
+}
+
+/** As gVisor's documentation says. */
+function gvisorRuntime(cri, config) {
+  return `[${cri}.containerd.runtimes.runsc]
+runtime_type = "io.containerd.runsc.v1"
+[${cri}.containerd.runtimes.runsc.options]
+TypeUrl = "io.containerd.runsc.v1.options"
+ConfigPath = ${config}
+`;
+}
+
+/** @param {{ directory: string, program: string }} node */
+export function runscConfig({ directory, program }) {
+  return `binary_name = ${JSON.stringify(program)}
+root = ${JSON.stringify(join(directory, "runsc"))}
+[runsc_config]
+platform = "systrap"
 `;
 }
 

@@ -4,10 +4,15 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { run } from "../command.js";
 import { apiAddress, apiPort, bridge, serviceAddress } from "./layout.js";
-import { containerdConfig, kubeletConfig, networkConfig } from "./node-settings.js";
+import { containerdConfig, kubeletConfig, networkConfig, runscConfig } from "./node-settings.js";
 import { waitUntil } from "./wait-until.js";
 
 const holder = fileURLToPath(new URL("node.sh", import.meta.url));
+
+/** Debian has no shim of gVisor for containerd, so a build has it only if somebody put it there. */
+export function buildHasGvisor(build) {
+  return ["runsc", "containerd-shim-runsc-v1"].every((name) => existsSync(join(build, "bin", name)));
+}
 
 /** One node: namespaces of its own with containerd and kubelet in them. */
 export class ClusterNode {
@@ -89,7 +94,10 @@ export class ClusterNode {
     const socket = join(this.#directory, "containerd.sock");
     const config = join(this.#directory, "containerd.toml");
     await this.setPolicies(policies);
-    await writeFile(config, containerdConfig({ directory: this.#directory, plugins }));
+    const program = join(build, "bin", "runsc");
+    const hasGvisor = buildHasGvisor(build);
+    await writeFile(config, containerdConfig({ directory: this.#directory, plugins, hasGvisor }));
+    await writeFile(join(this.#directory, "runsc.toml"), runscConfig({ directory: this.#directory, program }));
     const env = { PATH: `${join(build, "bin")}:${process.env.PATH}` }; // the build may have its own containerd and runtimes
     await processes.start(`containerd-${this.name}`, this.#inside(["containerd", "--config", config]), env);
     const ctr = this.#inside(["ctr", "--address", socket, "--namespace", "k8s.io"]);

@@ -10,6 +10,10 @@ mount -t tmpfs none /run
 mkdir /run/lock
 mount -t overlay overlay -o "lowerdir=/var,upperdir=$directory/upper,workdir=$directory/work" /var
 
+# Linux mounts a new /proc in a pod's user namespace only where it finds one that nothing covers, as the next lines do.
+mkdir "$directory/proc"
+mount -t proc proc "$directory/proc"
+
 # A kubelet sets these for the whole machine. Here it sets copies.
 for name in vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys kernel/keys/root_maxbytes; do
   copy="$directory/sysctl/${name//\//.}"

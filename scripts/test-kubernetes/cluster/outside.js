@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -29,6 +29,7 @@ export class TestCluster {
       await removeCgroups();
       if (left?.directory) await rm(left.directory, { recursive: true, force: true });
       cluster.#directory = await mkdtemp(join(tmpdir(), "codecell-kubernetes-"));
+      await chmod(cluster.#directory, 0o711); // root of a pod's user namespace is nobody here, and its files are below
       updateLock({ directory: cluster.#directory });
       await makeCgroups();
       const images = await imageArchive(build); // here: no mirror can be reached from the cluster's network

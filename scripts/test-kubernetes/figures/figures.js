@@ -5,6 +5,7 @@ const rows = [
   ["podStartMs", "start of a bare pod: request until its container runs", ms],
   ["coldReplyMs", "first reply of a new session without the pool", ms],
   ["pooledReplyMs", "first reply of a new session from the pool (goal: at most 1/20 of a pod's start)", ms],
+  ["claimedReplyMs", "first reply of a new session whose pod agent-sandbox kept warm", ms],
   ["forwardTripMs", "100 bytes to a pod and back, by a forwarded port", ms],
   ["attachTripMs", "100 bytes to a pod and back, by attach", ms],
   ["dialTripMs", "100 bytes to a pod and back, over a connection that the pod opens", ms],

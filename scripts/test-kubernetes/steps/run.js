@@ -25,16 +25,12 @@ try {
 }
 process.exit(results.every(({ status }) => status !== "failed") ? 0 : 1);
 
-async function runStep({ name, asks, needsOwnCluster = false, run }) {
-  if (needsOwnCluster && !context.isOwnCluster) {
-    return {
-      name,
-      asks,
-      status: "skipped",
-      seconds: 0,
-      detail: "needs a cluster of its own, whose nodes it can unplug",
-    };
-  }
+async function runStep({ name, asks, needsOwnCluster = false, missing, run }) {
+  const lacks =
+    needsOwnCluster && !context.isOwnCluster
+      ? "needs a cluster of its own, whose nodes it can unplug"
+      : await missing?.(context);
+  if (lacks !== undefined) return { name, asks, status: "skipped", seconds: 0, detail: lacks };
   const began = performance.now();
   const done = (status, detail, figures = {}) => {
     return { name, asks, status, seconds: Math.round((performance.now() - began) / 100) / 10, detail, figures };

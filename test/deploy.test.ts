@@ -19,7 +19,7 @@ import {
 import { serveOptions } from "../src/surfaces/cli/serve/serve-options.ts";
 import { parseArguments } from "../src/surfaces/cli/shell/arguments.ts";
 import { routes } from "../src/surfaces/http/routes.ts";
-import { documentsOf, renderChart } from "./fakes/fake-helm/fake-helm.ts";
+import { documentsOf, renderChart, valuesOf } from "./fakes/fake-helm/fake-helm.ts";
 import { type CheckedPod, restrictedViolations } from "./support/pod-security.ts";
 
 /** What is known of a cell at its start. */
@@ -167,9 +167,11 @@ describe("values", () => {
   const schema = z.fromJSONSchema(JSON.parse(read("deploy/helm/codecell/values.schema.json")));
   const defaults = parse(read("deploy/helm/codecell/values.yaml"));
 
+  const problemsOf = (values: Record<string, unknown>) => schema.safeParse(valuesOf(chart, values)).error?.issues;
+
   test("the schema accepts the defaults", () => {
-    expect(schema.safeParse(defaults).error).toBeUndefined();
-    expect(schema.safeParse(manyValues).error).toBeUndefined();
+    expect(problemsOf({})).toBeUndefined();
+    expect(problemsOf(manyValues)).toBeUndefined();
   });
 
   test.each<[string, Record<string, unknown>]>([
@@ -180,8 +182,9 @@ describe("values", () => {
     ["a pull policy that does not exist", { image: { pullPolicy: "Sometimes" } }],
     ["a grace period that cuts a shutdown short", { terminationGracePeriodSeconds: 5 }],
     ["a subcommand as an option of serve", { extraArgs: ["run"] }],
+    ["a list of ranges for an address", { networkPolicy: { apiServer: { cidr: "10.0.0.1/32,10.0.0.2/32" } } }],
   ])("the schema refuses %s", (_, values) => {
-    expect(schema.safeParse(values).success).toBe(false);
+    expect(problemsOf(values)).toHaveLength(1);
   });
 
   test("the schema has every value of values.yaml, and no other but Helm's global", () => {
@@ -200,15 +203,49 @@ describe("values", () => {
   );
 
   test.each(examples)("the example %# of docs/deploy.md is accepted, and has an effect", (values) => {
-    expect(schema.safeParse(values).error).toBeUndefined();
+    expect(problemsOf(values)).toBeUndefined();
     expect(chartObjects(values)).not.toEqual(chartObjects());
   });
 
   test.each([
     ["two gateways without a database", { database: { existingSecret: "" } }, /need a database/],
     ["tokens that nothing keeps", { replicas: 1, database: { existingSecret: "" } }, /tokens would be gone/],
+    [
+      "exceptions that are all of the other address family",
+      { ipFamily: "IPv6", networkPolicy: { cells: { except: ["10.0.0.0/8"] } } },
+      /except has no IPv6 range/,
+    ],
   ])("the chart refuses %s", (_, values, message) => {
     expect(() => renderChart(chart, values)).toThrow(message);
+  });
+
+  test.each(["true", "null", "1e3"])("the name %s stays a name wherever it is used", (name) => {
+    const everywhere = (name: string) => {
+      const Name = /^\d/.test(name) ? "codecell" : name; // no name of a Service begins with a digit
+      const values = {
+        image: { pullSecrets: [name] },
+        ...{ database: { existingSecret: name }, token: { existingSecret: name }, state: { existingClaim: name } },
+        cells: { namespace: name, runtimeClass: name },
+        ingress: { enabled: true, className: name, host: name, tlsSecret: name },
+        networkPolicy: { ingressNamespaces: [name] },
+        rbac: { runtimeClasses: true },
+        serviceMonitor: { enabled: true, tokenSecret: { name, key: name } },
+      };
+      expect(problemsOf(values)).toBeUndefined();
+      return JSON.stringify(documentsOf(renderChart(chart, values, { Name, Namespace: name })));
+    };
+    const Plain = /^\d/.test(name) ? "9-plain" : "plain";
+    expect(everywhere(name)).toBe(everywhere(Plain).replaceAll(Plain, name));
+  });
+
+  test.each([
+    ["IPv4", "0.0.0.0/0", ["10.0.0.0/8", "100.64.0.0/10", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"]],
+    ["IPv6", "::/0", ["fc00::/7", "fe80::/10"]],
+  ])("with %s, the gateways' network policy has ranges of this family alone", (ipFamily, cidr, except) => {
+    const { spec } = chartObjects({ ipFamily }).get("NetworkPolicy codecell/codecell") ?? {};
+    const text = JSON.stringify(spec);
+    const blocks = [...text.matchAll(/"ipBlock":(\{[^}]*\})/g)].map(([, block = ""]) => JSON.parse(block));
+    expect(blocks).toEqual([{ cidr }, { cidr }, { cidr, except }]);
   });
 
   test("the kubelet's probes ask for paths that need no token, with a name that the gateways know", () => {

@@ -7,11 +7,16 @@ import { parseTemplate, type TemplateNode } from "./template-nodes.ts";
 
 type Tree = Record<string, unknown>;
 
+interface Release {
+  readonly Name: string;
+  readonly Namespace: string;
+}
+
 /**
  * Not Helm: renders only what our chart uses of it, because Helm is not on every machine that runs the tests. What Helm itself made
  * of the same values is recorded in test/fixtures/helm and deploy/manifests, and compared with this.
  */
-export function renderChart(directory: string, values: Tree = {}): string {
+export function renderChart(directory: string, values: Tree = {}, release: Partial<Release> = {}): string {
   const read = (file: string) => readFileSync(join(directory, file), "utf8");
   const files = readdirSync(join(directory, "templates")).sort();
   const templates = files.map((file) => ({ file, nodes: parseTemplate(read(join("templates", file))) }));
@@ -20,9 +25,9 @@ export function renderChart(directory: string, values: Tree = {}): string {
     if (node.kind === "define") defined.set(node.name, node.body);
   }
   const top = {
-    Values: merged(parse(read("values.yaml")), values),
+    Values: valuesOf(directory, values),
     Chart: { AppVersion: parse(read("Chart.yaml")).appVersion },
-    Release: { Name: "codecell", Namespace: "codecell" },
+    Release: { Name: "codecell", Namespace: "codecell", ...release },
   };
   const functions: Scope["functions"] = {
     ...plainFunctions,
@@ -36,6 +41,11 @@ export function renderChart(directory: string, values: Tree = {}): string {
     .filter(({ file }) => file.endsWith(".yaml"))
     .map(({ nodes }) => rendered(nodes, { dot: top, variables: new Map([["$", top]]), functions }).trim());
   return texts.filter((text) => text !== "").join("\n---\n");
+}
+
+/** The values that a chart is rendered with, and that Helm checks with the schema: its defaults, changed by those given. */
+export function valuesOf(directory: string, given: Tree = {}): Tree {
+  return merged(parse(readFileSync(join(directory, "values.yaml"), "utf8")), given);
 }
 
 /** The objects of a text with several documents. */
@@ -54,6 +64,7 @@ const plainFunctions: Scope["functions"] = {
   printf: (format: string, ...values: unknown[]) =>
     values.reduce<string>((text, one) => text.replace("%s", `${one}`), format),
   default: (fallback: unknown, value: unknown) => (isEmpty(value) ? fallback : value),
+  contains: (part: string, text: string) => text.includes(part),
   eq: (one: unknown, other: unknown) => one === other,
   gt: (one: number, other: number) => one > other,
   not: (value: unknown) => isEmpty(value),

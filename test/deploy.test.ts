@@ -219,6 +219,15 @@ describe("values", () => {
     expect(() => renderChart(chart, values)).toThrow(message);
   });
 
+  test.each(["my.codecell", "1codecell"])(
+    "the chart refuses the release name %s, which no Service can have",
+    (Name) => {
+      expect(() => renderChart(chart, {}, { Name })).toThrow(
+        `the release name ${Name} cannot be the name of a Service`,
+      );
+    },
+  );
+
   test.each(["true", "null", "1e3"])("the name %s stays a name wherever it is used", (name) => {
     const everywhere = (name: string) => {
       const Name = /^\d/.test(name) ? "codecell" : name; // no name of a Service begins with a digit

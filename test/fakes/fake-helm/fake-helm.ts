@@ -65,6 +65,7 @@ const plainFunctions: Scope["functions"] = {
     values.reduce<string>((text, one) => text.replace("%s", `${one}`), format),
   default: (fallback: unknown, value: unknown) => (isEmpty(value) ? fallback : value),
   contains: (part: string, text: string) => text.includes(part),
+  regexMatch: (pattern: string, text: string) => new RegExp(pattern).test(text),
   eq: (one: unknown, other: unknown) => one === other,
   gt: (one: number, other: number) => one > other,
   not: (value: unknown) => isEmpty(value),

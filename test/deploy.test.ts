@@ -187,6 +187,38 @@ describe("values", () => {
     expect(problemsOf(values)).toHaveLength(1);
   });
 
+  test("the schema refuses null wherever it refuses the empty value", () => {
+    const free = /^(?:policy|resources|cells\.quota|cells\.limitRange|ingress\.annotations)\./;
+    const paths = pathsOf(defaults).filter((path) => !free.test(path));
+    const accepted = paths.filter((path) => problemsOf(valueAt(path, null)) === undefined);
+    expect(accepted.sort()).toEqual([
+      "cells.limitRange",
+      "cells.nodeSelector",
+      "cells.quota",
+      "cells.runtimeClass",
+      "database.existingSecret",
+      "extraArgs",
+      "extraEnv",
+      "image.pullSecrets",
+      "image.tag",
+      "ingress.annotations",
+      "ingress.tlsSecret",
+      "networkPolicy.apiServer.cidr",
+      "networkPolicy.cells.except",
+      "networkPolicy.cells.ports",
+      "networkPolicy.database.cidr",
+      "networkPolicy.ingressNamespaces",
+      "nodeSelector",
+      "podAnnotations",
+      "publicUrl",
+      "serviceMonitor.labels",
+      "state.existingClaim",
+      "token.existingSecret",
+      "tolerations",
+    ]);
+    expect(problemsOf({ drain: null })?.[0]).toMatchObject({ path: ["drain"] });
+  });
+
   test("the schema has every value of values.yaml, and no other but Helm's global", () => {
     const { properties } = JSON.parse(read("deploy/helm/codecell/values.schema.json"));
     expect(Object.keys(properties).sort()).toEqual(["global", ...Object.keys(defaults)].sort());
@@ -282,4 +314,16 @@ function isDescribed({ key, value }: Pair): boolean {
   const above = (node: unknown) => (node as { commentBefore?: string | null } | null)?.commentBefore;
   const first = isMap(value) ? value.items[0] : undefined;
   return Boolean(above(key) || (isMap(value) && value.commentBefore) || (isPair(first) && above(first.key)));
+}
+
+/** The paths of all values, groups too. */
+function pathsOf(values: object, prefix = ""): string[] {
+  return Object.entries(values).flatMap(([name, value]) => {
+    const isGroup = typeof value === "object" && value !== null && !Array.isArray(value);
+    return [prefix + name, ...(isGroup ? pathsOf(value, `${prefix}${name}.`) : [])];
+  });
+}
+
+function valueAt(path: string, value: unknown): Record<string, unknown> {
+  return path.split(".").reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as Record<string, unknown>;
 }

@@ -7,19 +7,23 @@ import type { SandboxRunner } from "./runner.ts";
 import { srtRunner } from "./srt/runner.ts";
 import { wasmRunner } from "./wasm/runner.ts";
 
-/** Every runner of this package. Creating one starts nothing. `isForOneCell`: only one cell will be started. */
+/**
+ * Every runner of this package. Creating one starts nothing. `isForOneCell`: only one cell will be started. `runtimeDir`: for sockets and
+ * files of running cells; default: the user's.
+ */
 export function builtInRunners(
   logger: Logger = silentLogger,
-  { isForOneCell = false }: { isForOneCell?: boolean } = {},
+  { isForOneCell = false, runtimeDir }: { isForOneCell?: boolean; runtimeDir?: string | undefined } = {},
 ): SandboxRunner[] {
   const silent = new SilentEngines();
+  const place = runtimeDir === undefined ? {} : { runtimeDir };
   return [
-    gvisorRunner({ logger, silent }),
-    kataRunner({ logger, silent }),
-    containerRunner({ logger, silent }),
+    gvisorRunner({ ...place, logger, silent }),
+    kataRunner({ ...place, logger, silent }),
+    containerRunner({ ...place, logger, silent }),
     kubernetesRunner({ logger }),
-    processRunner({ logger, isForOneCell }),
-    srtRunner({ logger }),
+    processRunner({ ...place, logger, isForOneCell }),
+    srtRunner({ ...place, logger }),
     wasmRunner({ logger }),
   ];
 }

@@ -9,6 +9,8 @@ export interface RunnersUse {
   readonly named?: RunnerName | "auto";
   /** one cell is started, and no more */
   readonly isForOneCell?: boolean;
+  /** where runners keep sockets and files of running cells; default: the user's runtime directory */
+  readonly runtimeDir?: string | undefined;
 }
 
 /**
@@ -20,13 +22,15 @@ export async function loadRunners(logger: Logger, use: RunnersUse = {}): Promise
 }
 
 async function createRunners(logger: Logger, use: RunnersUse): Promise<SandboxRunner[]> {
+  const { isForOneCell = false, runtimeDir } = use;
+  const place = runtimeDir === undefined ? {} : { runtimeDir };
   switch (use.named) {
     case "process":
-      return [(await import("../runners/process/runner.ts")).processRunner({ ...use, logger })];
+      return [(await import("../runners/process/runner.ts")).processRunner({ ...place, isForOneCell, logger })];
     case "wasm":
       return [(await import("../runners/wasm/runner.ts")).wasmRunner({ logger })];
     case "srt":
-      return [(await import("../runners/srt/runner.ts")).srtRunner({ logger })];
+      return [(await import("../runners/srt/runner.ts")).srtRunner({ ...place, logger })];
     case "kubernetes":
       return [(await import("../runners/kubernetes/runner.ts")).kubernetesRunner({ logger })];
     default:

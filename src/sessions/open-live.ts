@@ -30,7 +30,9 @@ export async function openLive(
   await guardPackages(policy, packagesDirectory(stateDir));
   await rememberWritable(policy, stateDir);
   const audit = options.audit ?? openAudit(policy, { stateDir, logger });
-  const runners = options.runners ?? (await import("../runners/built-in-runners.ts")).builtInRunners(logger);
+  const { runtimeDir } = options;
+  const runners =
+    options.runners ?? (await import("../runners/built-in-runners.ts")).builtInRunners(logger, { runtimeDir });
   const kind = auditKind(policy, options.audit);
   const recorded = kind === "none" ? silentAudit : audit;
   const observable = recorded === silentAudit && !options.isObservable ? silentAudit : new ObservedAudit(recorded);
@@ -38,7 +40,7 @@ export async function openLive(
   const live = await LiveSessions.open({
     ...{ policy, runners, logger, audit: observable },
     packages: new SessionPackages(policy.kernel.packages, packagesDirectory(stateDir), options.packages, openBuildCell),
-    ...(options.egress ? { egress: options.egress } : {}),
+    egress: { ...(runtimeDir === undefined ? {} : { runtimeDir }), ...options.egress },
     hostRules: ({ takesWorkspace }) =>
       hostRules(policy, {
         ...{ audit: kind, hostCalls: options.hostCalls },

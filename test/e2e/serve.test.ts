@@ -1,4 +1,4 @@
-import { readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { eventsOf, TestClient } from "../support/http-service.ts";
@@ -78,13 +78,26 @@ describe.skipIf(!hasProcess)("a running service", () => {
     const runtimeDir = join(directory.path, "run");
     const killed = await serve(["--runner", "process"]);
     expect(killed.facts.token_file).toMatch(new RegExp(`^${runtimeDir}/serve-\\d+\\.token$`));
-    const left = await readdir(runtimeDir);
+    const kept = /^(?:remembered|kernel)-/; // answers and files that the next one uses too
+    const left = (await readdir(runtimeDir)).filter((name) => !kept.test(name));
     killed.server.child.kill("SIGKILL");
     await killed.server.finished;
     const next = await serve(["--runner", "process"]);
     const names = await readdir(runtimeDir);
     expect(names.filter((name) => left.includes(name))).toEqual([]);
     expect(names).toContain(basename(next.facts.token_file ?? ""));
+  });
+
+  test("keeps the files of its cells and its proxy where --runtime-dir says", async () => {
+    const elsewhere = join(directory.path, "elsewhere");
+    await mkdir(elsewhere, { mode: 0o755 });
+    const policy = await policyFile("net: { enabled: true }\n");
+    const { client } = await serve(["--runner", "process", ...policy], { env: { XDG_RUNTIME_DIR: elsewhere } });
+    await client.session("s");
+    expect((await client.run("s", "1 + 1")).json.value).toBe("2");
+    expect(await readdir(elsewhere)).toEqual([]);
+    const names = await readdir(join(directory.path, "run"));
+    expect(names.map((name) => name.split("-")[0])).toEqual(expect.arrayContaining(["kernel", "egress", "owner"]));
   });
 
   test("on SIGTERM ends its runs, saves persistent sessions and leaves no process", async () => {

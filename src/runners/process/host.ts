@@ -7,6 +7,7 @@ import { openRuntimeDirectory } from "../../lib/files/runtime-directory.ts";
 import { claimHostDirectory, noteGroups, removeDeadHosts } from "../linux/janitor/dead-hosts.ts";
 import { startJanitor } from "../linux/janitor/janitor.ts";
 import { findHostRoot, type HostRoot } from "../linux/mounts/host-root.ts";
+import { assertEnterable } from "../linux/users/assert-enterable.ts";
 import { CellUsers } from "../linux/users/cell-users.ts";
 import { type CgroupSupport, detectCgroups } from "./cgroup/cgroup.ts";
 import { type ConstantFiles, makeConstantFiles, shareConstantFiles } from "./constant-files.ts";
@@ -61,6 +62,7 @@ export async function openHost(
   const runtimeDir = await openRuntimeDirectory(options.runtimeDir);
   const openingUsers = CellUsers.open(runtimeDir, cleanup); // meanwhile, because one command waits for all of this
   openingUsers.catch(() => {});
+  if (options.runtimeDir !== undefined) await assertEnterable(runtimeDir, await openingUsers);
   const cgroups = await usableCgroups(options, `${tag}-trial`, remembered);
   const ownDir = join(runtimeDir, tag);
   const cgroupDirs = cgroups.kind === "v1" ? Object.values(cgroups.dirs) : cgroups.kind === "v2" ? [cgroups.dir] : [];

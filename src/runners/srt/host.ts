@@ -9,6 +9,7 @@ import { internetNames } from "../linux/internet-names.ts";
 import { claimHostDirectory, removeDeadHosts } from "../linux/janitor/dead-hosts.ts";
 import { startJanitor } from "../linux/janitor/janitor.ts";
 import { findHostRoot } from "../linux/mounts/host-root.ts";
+import { assertEnterable } from "../linux/users/assert-enterable.ts";
 import { CellUsers } from "../linux/users/cell-users.ts";
 import { findSrtPackage, type SrtPackage } from "./package.ts";
 import { WrapService } from "./wrap-service.ts";
@@ -47,6 +48,7 @@ export async function openSrtHost(options: SrtHostOptions, cleanup: Cleanup): Pr
     const hint = "start codecell as an ordinary user, or use the wasm runner";
     throw new CodecellError("runner_unavailable", "cells never run as root, but root has no other uid here", { hint });
   }
+  await assertEnterable(runtimeDir, users);
   const tag = `cc${randomBytes(6).toString("hex")}`;
   const ownDir = join(runtimeDir, tag);
   await removeDeadHosts(runtimeDir);

@@ -34,16 +34,16 @@ export async function openMcpManager(
   const toolsFile = flags["tools-from"];
   if (toolsFile !== undefined) guardToolsFile(policy, resolve(terminal.cwd, toolsFile));
   const named = flags["runtime-dir"];
-  const place = named === undefined ? {} : { runtimeDir: resolve(terminal.cwd, named) };
+  const runtimeDir = named === undefined ? undefined : resolve(terminal.cwd, named);
   const audit = await commandAudit(served, flags, terminal, logger);
   const stateDir = stateDirOf(flags, terminal);
   const models = hasModel(terminal.env, modelChoice(flags, terminal), policy);
   const hostCalls = { tools: toolsFile !== undefined, models };
   const options = {
     policy,
-    runners: await runners(logger),
+    runners: await runners(logger, { runtimeDir }),
     stateDir,
-    ...place,
+    ...(runtimeDir === undefined ? {} : { runtimeDir }),
     logger,
     audit,
     hostCalls,

@@ -29,7 +29,7 @@ export const mcpOptions = {
   "runtime-dir": {
     type: "string",
     value: "DIR",
-    help: "Directory of lock files. Default: $XDG_RUNTIME_DIR/codecell, or /run/codecell for root.",
+    help: "Directory of locks and of the files of running cells. Default: $XDG_RUNTIME_DIR/codecell, or /run/codecell for root.",
   },
   ...policyOptions,
   verbose: { type: "boolean", help: "Print progress to stderr." },

@@ -47,7 +47,7 @@ export const serveOptions = {
   "runtime-dir": {
     type: "string",
     value: "DIR",
-    help: "Directory of lock files. Default: $XDG_RUNTIME_DIR/codecell, or /run/codecell for root.",
+    help: "Directory of locks and of the files of running cells. Default: $XDG_RUNTIME_DIR/codecell, or /run/codecell for root.",
   },
   ...policyOptions,
   json: { type: "boolean", help: "Print the address and the limits as JSON to stdout." },

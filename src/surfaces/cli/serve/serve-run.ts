@@ -126,7 +126,7 @@ async function start(
     cleanup.defer(() => heads[Symbol.asyncDispose]());
   }
   const codecell = await Codecell.open({
-    ...{ policy, runners: await runners(logger), stateDir, logger },
+    ...{ policy, runners: await runners(logger, { runtimeDir }), stateDir, logger },
     audit: await commandAudit(effective, flags, terminal, logger, { hasTenants: true }),
     ...{ hostCalls: { models }, heldBy: "serve", isObservable: true },
     ...(database && shared ? { openedDatabase: database, owners: shared.owners } : {}),

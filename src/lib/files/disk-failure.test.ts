@@ -1,10 +1,12 @@
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { CodecellError } from "../errors.ts";
 import { diskFailure } from "./disk-failure.ts";
+import { takeLock } from "./liveness-lock.ts";
 import { makeDirectories } from "./make-directories.ts";
 
 const place = mkdtempSync(join(tmpdir(), "codecell-disk-"));
@@ -27,6 +29,12 @@ test("diskFailure reports a file where a directory is needed", () => {
   const itself = diskFailure(thrownBy(() => mkdirSync(file)));
   expect(itself?.message).toBe(`${file} cannot be used: there is a file where a directory is needed`);
   expect(itself?.hint).toContain("--state-dir");
+});
+
+test("diskFailure reports a directory in which a lock cannot be created", async () => {
+  const directory = join(place, "gone"); // the error is the same as for a directory that this user may not write
+  const error = diskFailure(await takeLock(join(directory, "tokens.json.lock")).catch((thrown) => thrown));
+  expect(error?.message).toBe(`${directory} cannot be used: permission denied`);
 });
 
 test("diskFailure reports a full disk, also when the OS names no path", () => {
@@ -60,9 +68,12 @@ test("diskFailure does not report other failures", async () => {
   expect(diskFailure(new Error("x"))).toBeUndefined();
   expect(diskFailure(new CodecellError("usage", "x"))).toBeUndefined();
   expect(diskFailure(thrownBy(() => new URL("x")))).toBeUndefined();
-  const server = createServer().listen({ path: join(place, "none", "socket") });
-  const refused = await new Promise((resolve) => server.once("error", resolve));
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const [refused] = await once(createServer().listen(port, "127.0.0.1"), "error");
   expect(diskFailure(Object.assign(refused as Error, { code: "EACCES" }))).toBeUndefined();
+  server.close();
 });
 
 test("diskFailure names the file that a copy could not write, not the one that it reads", () => {

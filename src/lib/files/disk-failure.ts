@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { CodecellError } from "../errors.ts";
 
 const elsewhere = "choose another directory with --state-dir or XDG_STATE_HOME";
@@ -22,17 +23,28 @@ const writeFailures = new Set(["ENOSPC", "EDQUOT", "EROFS"]);
 const fileCalls =
   /^(?:open|read|write|close|f?sync|fdatasync|rename|unlink|rm|rmdir|mkdir|scandir|l?stat|ch(?:mod|own)|copyfile|access)$/;
 
+/** Locks are sockets: where no file can be created, they are what fails first. Addresses with a port have no path. */
+function directoryOfSocket({
+  syscall,
+  address,
+}: NodeJS.ErrnoException & { readonly address?: unknown }): string | undefined {
+  const isPath = syscall === "listen" && typeof address === "string" && address.startsWith("/");
+  return isPath ? dirname(address) : undefined;
+}
+
 /** An error that explains a failure of the disk or of a path; undefined for other failures. */
 export function diskFailure(error: unknown): CodecellError | undefined {
   if (error instanceof CodecellError || !(error instanceof Error)) return undefined;
   const { code, syscall, path, dest } = error as NodeJS.ErrnoException & { readonly dest?: string };
-  if (code === undefined || syscall === undefined || !fileCalls.test(syscall)) return undefined;
+  const socketDirectory = directoryOfSocket(error);
+  if (code === undefined || syscall === undefined) return undefined;
+  if (!fileCalls.test(syscall) && socketDirectory === undefined) return undefined;
   const known = reasons[code];
   // a missing file is not a failure of the disk
   if (known === undefined || (code === "ENOENT" && syscall !== "mkdir")) return undefined;
   const [reason, hint] = known;
   // a copy runs out of space where it is written, not where it is read
-  const place = writeFailures.has(code) ? (dest ?? path) : path;
+  const place = writeFailures.has(code) ? (dest ?? path ?? socketDirectory) : (path ?? socketDirectory);
   const message = place === undefined ? reason : `${place} cannot be used: ${reason}`;
   return new CodecellError("disk_failed", message, { hint, cause: error });
 }

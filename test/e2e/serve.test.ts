@@ -65,6 +65,19 @@ describe("codecell serve", () => {
     expect(refused.stderr).toMatch(/no token.*other machines[\s\S]*token create[\s\S]*TLS/);
   });
 
+  test("creates the token of --create-token only once nothing refuses the start, so that somebody sees it", async () => {
+    const { port } = new URL((await serve(["--runner", "wasm"])).facts.url);
+    const argv = ["serve", "--port", port, "--create-token", "owner"];
+    const refused = await commands.run([...argv, ...directory.stateArguments]);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("another program uses this port") });
+    const { facts, client } = await serve(["--create-token", "owner", "--runner", "wasm"]);
+    expect(facts).toMatchObject({
+      token: expect.stringMatching(/^cc_/),
+      token_file: expect.stringMatching(/tokens\.json$/),
+    });
+    expect((await client.call("GET", "/v1/me")).json).toMatchObject({ token: "owner" });
+  });
+
   test("refuses to share one writable directory among several tokens", async () => {
     await newToken("alice");
     const policy = await policyFile(`fs:\n  workspace: ${directory.path}\n`);

@@ -7,7 +7,7 @@ import { listenFailure } from "./listen-failure.ts";
 export interface Listening {
   readonly limits: HttpLimits;
   handle(request: IncomingMessage, response: ServerResponse): void;
-  /** Called once the address is known. */
+  /** Called once the address for clients is known. */
   listensAt?(url: string): void;
 }
 
@@ -25,6 +25,11 @@ export interface Listener {
 const crowdedShare = 0.75;
 /** Longer than proxies keep an idle connection. If the server closed it first, the proxy's next request would fail. */
 const keepAliveMs = 65_000;
+
+/** The address for clients on this machine. A wildcard is none: requests that name it are refused, and browsers do not open it. */
+export function localUrl(url: string): string {
+  return url.replace(/\/\/(?:0\.0\.0\.0|\[::\]):/, "//localhost:");
+}
 
 /** Opens a port for a service, with limits for connections that are not authenticated yet. */
 export async function listen(service: Listening, { host, port }: { host: string; port: number }): Promise<Listener> {
@@ -50,7 +55,7 @@ export async function listen(service: Listening, { host, port }: { host: string;
   await listening(server, host, port);
   const { port: bound } = server.address() as AddressInfo;
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${bound}`;
-  service.listensAt?.(url);
+  service.listensAt?.(localUrl(url));
   let closed: Promise<unknown> | undefined;
   const stop = () => {
     closed ??= new Promise((resolve) => server.close(resolve));

@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { LazySandbox } from "../../service/lazy-sandbox.ts";
 import type { Mount } from "./gate.ts";
-import { type Listener, listen } from "./listen.ts";
+import { type Listener, listen, localUrl } from "./listen.ts";
 import { MountServer } from "./mount-server.ts";
 
 const token = "0123456789abcdef";
@@ -48,6 +48,22 @@ async function statusWith(headers: Record<string, string>): Promise<number> {
   socket.write(`GET /mcp HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`);
   return Number((await text(socket)).split(" ")[1]);
 }
+
+test.each([
+  ["0.0.0.0", "http://localhost:"],
+  ["127.0.0.1", "http://127.0.0.1:"],
+])("a service on %s learns an address that clients can use: %s", async (host, start) => {
+  const learned: string[] = [];
+  const service = { limits: server.limits, handle() {}, listensAt: (url: string) => void learned.push(url) };
+  const opened = await listen(service, { host, port: 0 });
+  await opened.end();
+  expect(learned).toEqual([`${start}${opened.port}`]);
+});
+
+test("the address for clients of a service on every IPv6 address is this machine", () => {
+  expect(localUrl("http://[::]:7410")).toBe("http://localhost:7410");
+  expect(localUrl("http://[::1]:7410")).toBe("http://[::1]:7410");
+});
 
 describe("a server with one mount and one token", () => {
   test("opens the handler once, at the first request with the token, and closes it when disposed", async () => {

@@ -16,7 +16,7 @@ import { Codecell } from "../../../sessions/codecell.ts";
 import { namingOuterSandbox } from "../../../sessions/outer-sandbox.ts";
 import type { Database } from "../../../store/postgres/database.ts";
 import type { HttpLimits } from "../../http/limits.ts";
-import { type Listener, listen } from "../../http/listen.ts";
+import { type Listener, listen, localUrl } from "../../http/listen.ts";
 import { openApiDocument } from "../../http/openapi.ts";
 import { routes } from "../../http/routes.ts";
 import { HttpService } from "../../http/service.ts";
@@ -40,7 +40,7 @@ import { projectDirectory } from "./project-directory.ts";
 import { assertNoGatewayFlags, followMoves, givenGatewayUrl, openGateways, ownAddress } from "./serve-gateways.ts";
 import { limitsJson, parseLimits } from "./serve-limits.ts";
 import { isLoopback, parsePublicUrl, type ServeFlags, serveOptions } from "./serve-options.ts";
-import { type ServedTokens, servedTokens, tokenFileOf } from "./serve-tokens.ts";
+import { type ServedTokens, type ShownToken, servedTokens, tokenFileOf } from "./serve-tokens.ts";
 
 const defaultPort = "7410";
 /** Time to save sessions and close cells after the drain. */
@@ -70,7 +70,9 @@ export async function serveHttp(argv: readonly string[], context: CommandContext
   const { service, listener } = await start(flags, context, { tokens, database, leases, limits, logger, cleanup });
   const reloader = new PolicyReloader(async () => (await effectivePolicy(flags, terminal)).policy, logger);
   const stopped = firstSignal(context, () => void reloader.reload(service.codecell));
-  await announce(flags, context, { listener, tokens, database, leases, limits, logger, cleanup });
+  // Nothing refuses the start any more: nobody would see the token, and later starts would keep it.
+  const made = await tokens.make();
+  await announce(flags, context, { listener, made, database, limits, logger, cleanup });
   logger.announce(`${await stopped.signal}: waiting for runs to finish, then saving sessions`);
   const exit = setTimeout(() => terminal.exitNow(1), drainMs + leaveWithinMs).unref();
   await leave(service, listener, drainMs);
@@ -195,32 +197,36 @@ async function servedDatabase(
   return { database, leases };
 }
 
+interface Announced extends Pick<Start, "database" | "limits" | "logger" | "cleanup"> {
+  readonly listener: Listener;
+  readonly made: ShownToken | undefined;
+}
+
 async function announce(
   flags: ServeFlags,
   { terminal }: CommandContext,
-  { listener, tokens, database, limits, logger, cleanup }: Start & { readonly listener: Listener },
+  { listener, made, database, limits, logger, cleanup }: Announced,
 ): Promise<void> {
-  const { url, port } = listener;
+  const { port } = listener;
+  const url = localUrl(listener.url);
   const host = flags.host ?? "127.0.0.1";
   if (!isLoopback(host)) {
     logger.announce(
       `warning: plain HTTP on ${host}: others on the network can read tokens and code. Put a TLS proxy in front (docs/http.md).`,
     );
   }
-  const token = tokens.made?.token;
-  const tokenFile = tokens.made && (await fileOfToken(tokens.made, database, flags, terminal, port, cleanup));
+  const token = made?.token;
+  const tokenFile = made && (await fileOfToken(made, database, flags, terminal, port, cleanup));
   const place = tokenFile ?? `the database (${database?.label})`;
   const dashboard = flags["no-dashboard"] ? undefined : dashboardLink(url, token);
   if (flags.json) {
-    const shown = tokens.made === undefined ? {} : { token, token_file: tokenFile ?? null };
+    const shown = made === undefined ? {} : { token, token_file: tokenFile ?? null };
     const addresses = { url, api: `${url}/v1`, mcp: `${url}/mcp`, dashboard: dashboard ?? null };
     terminal.stdout.write(jsonText({ ...addresses, limits: limitsJson(limits), ...shown }));
-  } else if (tokens.made !== undefined) {
+  } else if (made !== undefined) {
     // Logs are kept and shared, so the token itself is shown only to people.
     if (!logger.ownsStderr)
-      terminal.stderr.write(
-        `codecell: token ${token} (${tokens.made.isTemporary ? "also" : "its digest is"} in ${place})\n`,
-      );
+      terminal.stderr.write(`codecell: token ${token} (${made.isTemporary ? "also" : "its digest is"} in ${place})\n`);
     logger.background.info("created a token", { place });
   }
   logger.announce(`serving ${url}/v1, MCP on ${url}/mcp`);
@@ -234,7 +240,7 @@ async function announce(
 
 /** The file of a new token: for other programs while the service runs, or the one that it was created in; undefined: a database. */
 function fileOfToken(
-  { token, isTemporary }: NonNullable<ServedTokens["made"]>,
+  { token, isTemporary }: ShownToken,
   database: Database | undefined,
   flags: ServeFlags,
   terminal: Terminal,
@@ -247,8 +253,7 @@ function fileOfToken(
 
 /** The token is in the fragment, which browsers do not send: no server, proxy or log sees it. */
 function dashboardLink(url: string, token: string | undefined): string {
-  const address = url.replace(/\/\/(?:0\.0\.0\.0|\[::\]):/, "//localhost:"); // browsers cannot open the wildcard
-  return token === undefined ? `${address}/` : `${address}/#token=${encodeURIComponent(token)}`;
+  return token === undefined ? `${url}/` : `${url}/#token=${encodeURIComponent(token)}`;
 }
 
 /** Refuses new work at once, waits for running work, then stops it and answers the clients that are waiting. */

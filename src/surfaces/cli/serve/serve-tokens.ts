@@ -10,10 +10,16 @@ import { stateDirOf } from "../shell/state-dir.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { isLoopback, type ServeFlags } from "./serve-options.ts";
 
+/** A new token, which nobody knows yet: valid until the service stops, or until it is removed. */
+export interface ShownToken {
+  readonly token: string;
+  readonly isTemporary: boolean;
+}
+
 export interface ServedTokens {
   readonly store: TokenStorage;
-  /** a new token that has to be shown: until the service stops, or until it is removed */
-  readonly made: { readonly token: string; readonly isTemporary: boolean } | undefined;
+  /** Creates the first token, if there has to be one. Call it when it can be shown for certain. */
+  make(): Promise<ShownToken | undefined>;
 }
 
 /** Where the tokens of this service may be. */
@@ -35,16 +41,15 @@ export async function servedTokens(flags: ServeFlags, terminal: Terminal, places
   const host = flags.host ?? "127.0.0.1";
   const given = terminal.env.CODECELL_TOKEN || undefined;
   if (flags.tokens === undefined && given !== undefined) {
-    return { store: TokenStore.single(given), made: undefined };
+    return { store: TokenStore.single(given), make: nothing };
   }
   const store = await openTokens(flags, terminal, places);
   const isEmpty = (await store.all()).length === 0;
   const owner = flags["create-token"];
   if (isEmpty && owner !== undefined) {
-    const token = await createUnlessOther(store, owner);
-    return { store, made: token === undefined ? undefined : { token, isTemporary: false } };
+    return { store, make: () => createUnlessOther(store, owner) };
   }
-  if (!isEmpty || flags.tokens !== undefined) return { store, made: undefined };
+  if (!isEmpty || flags.tokens !== undefined) return { store, make: nothing };
   // The attack: anyone who reaches an open port runs code. So an address that others can reach needs a token that the user created.
   if (!isLoopback(host)) {
     throw new CodecellError("usage", `there is no token, and ${host} is reachable from other machines`, {
@@ -52,8 +57,10 @@ export async function servedTokens(flags: ServeFlags, terminal: Terminal, places
     });
   }
   const token = newTokenText();
-  return { store: TokenStore.single(token), made: { token, isTemporary: true } };
+  return { store: TokenStore.single(token), make: async () => ({ token, isTemporary: true }) };
 }
+
+const nothing = async () => undefined;
 
 export function tokenFileOf(
   flags: { readonly tokens?: string | undefined; readonly "state-dir"?: string | undefined },
@@ -76,10 +83,11 @@ async function openTokens(
   return tokens;
 }
 
-/** The text of the owner's token; undefined: another gateway that starts right now created it, and shows it. */
-async function createUnlessOther(store: TokenStorage, name: string): Promise<string | undefined> {
+/** The owner's token; undefined: another gateway that starts right now created it, and shows it. */
+async function createUnlessOther(store: TokenStorage, name: string): Promise<ShownToken | undefined> {
   try {
-    return (await store.create({ name, scopes: ["admin"], sessions: ownerSessions }, Date.now())).token;
+    const { token } = await store.create({ name, scopes: ["admin"], sessions: ownerSessions }, Date.now());
+    return { token, isTemporary: false };
   } catch (error) {
     if (error instanceof CodecellError && error.details.reason === "token_exists") return undefined;
     throw error;

@@ -1,13 +1,14 @@
 import { execFile, spawn } from "node:child_process";
-import { chown, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chown, cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { PassThrough, type Readable } from "node:stream";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { parse } from "yaml";
 import { packageRoot } from "../../src/lib/files/package-root.ts";
+import { defaultImage } from "../../src/runners/container/image/default-image.ts";
 import { skipOrFail } from "../contract/required.ts";
+import { composeSettings } from "../support/compose-settings.ts";
 import { findProgram } from "../support/find-program.ts";
 import { importHostPython } from "../support/host-python-image.ts";
 import { PrivateDocker, privateDockerProbe } from "../support/private-docker.ts";
@@ -86,6 +87,29 @@ describe.skipIf(skips)(`the image of the service${missing.length > 0 ? ` (${miss
     const [, token = ""] = /#token=(\S+)/.exec(await service.log(/dashboard \S+\s/)) ?? [];
     expect(await service.exec("codecell", "doctor")).toContain("auto chooses process");
     expect(await service.run(token, "6 * 7")).toMatchObject({ status: "ok", value: "42", runner: "process" });
+    const { artifacts } = await service.run(token, "open('a.txt', 'w').write('linked')");
+    const script = `fetch(${JSON.stringify(artifacts[0].download_url)}).then(async (answer) => console.log(await answer.text()))`;
+    expect(await service.exec("node", "-e", script)).toBe("linked\n");
+  });
+
+  test("with compose.engine.yaml its cells are containers of the host's engine, and other commands find its tokens", async () => {
+    await importHostPython(docker.client, defaultImage());
+    const state = await mkdtemp(join(tmpdir(), "cc-service-"));
+    try {
+      await chown(state, 10_002, 10_002);
+      const socket = docker.host.replace("unix://", "");
+      const files = ["compose.yaml", "images/service/compose.engine.yaml"];
+      await using service = await start(command, follow, files, {
+        "/var/lib/codecell-service": state,
+        "/var/run/docker.sock:": `${socket}:`,
+        "${DOCKER_GID:?set DOCKER_GID to the group of /var/run/docker.sock}": String((await stat(socket)).gid),
+      });
+      const [, token = ""] = /#token=(\S+)/.exec(await service.log(/dashboard \S+\s/)) ?? [];
+      expect(await service.run(token, "6 * 7")).toMatchObject({ status: "ok", value: "42", runner: "container" });
+      expect(await service.exec("codecell", "token", "ls")).toContain("owner");
+    } finally {
+      await rm(state, { recursive: true, force: true });
+    }
   });
 });
 
@@ -108,21 +132,31 @@ function merged(...streams: readonly Readable[]): AsyncIterable<Buffer> {
   return one;
 }
 
-/** A container with the settings of compose files. */
-async function start(command: Command, follow: Follow, files: readonly string[]) {
-  const settings = Object.assign({}, ...(await Promise.all(files.map(composeService))));
-  const name = `service-${files.length}`;
+/** A container with the settings of compose files. `places` replaces paths of the host. */
+async function start(
+  command: Command,
+  follow: Follow,
+  files: readonly string[],
+  places: Readonly<Record<string, string>> = {},
+) {
+  const named = JSON.stringify(composeSettings(files));
+  const settings = JSON.parse(Object.entries(places).reduce((text, [from, to]) => text.replaceAll(from, to), named));
+  const name = `service-${basename(files.at(-1) ?? "", ".yaml")}`;
   const security = settings.security_opt.map((option: string) =>
     option.replace("no-new-privileges:true", "no-new-privileges"),
   );
   // asked after seconds, because how often is not the question
   await command(
-    ...["run", "--detach", "--name", name, "--network=none", "--volume", `${name}:/state`],
+    ...["run", "--detach", "--name", name, "--network=none"],
+    ...settings.volumes.flatMap((volume: Volume) => ["--volume", mountOf(volume, name)]),
+    ...(settings.user ? ["--user", settings.user] : []),
+    ...Object.entries(settings.environment ?? {}).flatMap(([key, value]) => ["--env", `${key}=${value}`]),
     ...(settings.read_only ? ["--read-only"] : []),
     ...settings.tmpfs.flatMap((path: string) => ["--tmpfs", path]),
     ...settings.cap_drop.flatMap((one: string) => ["--cap-drop", one]),
     ...security.flatMap((one: string) => ["--security-opt", one]),
     ...["--pids-limit", String(settings.pids_limit), "--health-interval=3s", image],
+    ...(settings.command ?? []),
   );
   const exec = async (...argv: string[]) => (await command("exec", name, ...argv)).stdout;
   const log = (pattern: RegExp) => follow(["logs", "--follow", name], pattern);
@@ -158,8 +192,11 @@ async function start(command: Command, follow: Follow, files: readonly string[])
   };
 }
 
-async function composeService(path: string): Promise<object> {
-  return parse(await readFile(join(root, path), "utf8")).services.codecell;
+type Volume = string | { readonly source: string; readonly target: string };
+
+/** The volume is named like the container, so that each has its own. */
+function mountOf(volume: Volume, name: string): string {
+  return typeof volume === "string" ? volume.replace(/^state:/, `${name}:`) : `${volume.source}:${volume.target}`;
 }
 
 /** The instructions of the Dockerfile that say how the service is started. */

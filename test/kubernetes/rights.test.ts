@@ -44,7 +44,18 @@ describe("with the rights of the manifests", skippedWithout("kubernetes", probe)
       const { how } = result.receipt.rules.find(({ rule }) => rule === "net.enabled") ?? {};
       if ("network" in settings) expect(how).toContain("NetworkPolicy");
     }
+    await expectNoProbes(double);
     return double.used;
+  }
+
+  /** Another gateway, or the next call of the command line, relies on the proof of the first one. */
+  async function expectNoProbes(double: KubernetesApiDouble): Promise<void> {
+    const created: string[] = [];
+    double.server.on("used", ({ verb, resource }) => void (verb === "create" && created.push(resource)));
+    await using runner = runnerOn(double, { network: "policy" });
+    const { rules } = await runner.plan(parsePolicy({}));
+    expect(rules.find(({ rule }) => rule === "net.enabled")?.how).toContain("probe pods showed 1 min ago");
+    expect(created).not.toContain("pods");
   }
 
   test.each(versions)(

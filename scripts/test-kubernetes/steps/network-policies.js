@@ -1,4 +1,5 @@
 import { Codecell, CodecellError, parsePolicy } from "../../../dist/index.js";
+import { proofName } from "../../../dist/runners/kubernetes/network/shared-proof.js";
 import { kubernetesRunner } from "../../../dist/runners/kubernetes/runner.js";
 import { apiAddress, apiPort } from "../cluster/layout.js";
 import { waitUntil } from "../cluster/wait-until.js";
@@ -20,6 +21,7 @@ export const policiesIgnored = {
   needsOwnCluster: true,
   async run(context) {
     await context.order("policies/ignored");
+    await forgetProof(context);
     try {
       expect((await dialFromPod(context)) === 0, "a pod reaches the API server although a policy denies it everything");
       const error = await withEnvironment({ ...context.env, ...network }, () => failure(openSession(context)));
@@ -39,6 +41,7 @@ export const policiesEnforced = {
   needsOwnCluster: true,
   async run(context) {
     await context.order("policies/enforced");
+    await forgetProof(context);
     expect((await dialFromPod(context)) === 7, "a pod cannot reach the API server");
     return await withEnvironment({ ...context.env, ...network }, async () => {
       const result = await openSession(context);
@@ -50,6 +53,13 @@ export const policiesEnforced = {
 };
 
 /** Runs the same connection attempt in a cell, under codecell. */
+/** An earlier step may have proved the network, when it was another. */
+async function forgetProof({ core }) {
+  await core.deleteNamespacedConfigMap({ name: proofName, namespace: cellsNamespace }).catch((error) => {
+    if (error.code !== 404) throw error;
+  });
+}
+
 async function openSession(context) {
   const stateDir = `${context.directory}/policies`;
   const codecell = await Codecell.open({ policy: parsePolicy({}), runners: [kubernetesRunner()], stateDir });

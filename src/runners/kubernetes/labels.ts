@@ -1,5 +1,5 @@
 /** What an object in the cluster is for. */
-export type ObjectRole = "cell" | "probe" | "examiner" | "kernel" | "pool" | "claim";
+export type ObjectRole = "cell" | "probe" | "examiner" | "kernel" | "pool" | "claim" | "proof";
 
 export const managedBy = { "app.kubernetes.io/managed-by": "codecell" } as const;
 export const roleLabel = "codecell/role";

@@ -7,6 +7,7 @@ import { closedLabel, labelsOf } from "../labels.ts";
 import type { NetworkFinding } from "../plan.ts";
 import { createPolicy, listPolicies, policyName, policyState } from "./network-policy.ts";
 import { apiServer, ProbePod, probePort, type Target } from "./probe-pod.ts";
+import { sharedProofAgeMs, shareProof } from "./shared-proof.ts";
 
 /** A proof holds this long: networks of clusters change rarely, and a proof takes seconds. */
 const proofMs = 3_600_000;
@@ -64,11 +65,20 @@ export class NetworkProofs {
   }
 
   async #proof(pods: GatewayPods, image: string): Promise<Proof> {
-    const known = this.#proofs.get(pods.api.namespace, () => this.#prove(pods, image));
+    const known = this.#proofs.get(pods.api.namespace, () => this.#findProof(pods, image));
     const proof = await known;
     if (performance.now() - proof.atMs < (proof.isEnforced ? proofMs : refusalMs)) return proof;
     this.#proofs.forget(pods.api.namespace, known);
     return await this.#proof(pods, image);
+  }
+
+  /** What another gateway has proved, or this one proves now and tells the others. */
+  async #findProof(pods: GatewayPods, image: string): Promise<Proof> {
+    const ageMs = await sharedProofAgeMs(pods.api);
+    if (ageMs !== undefined && ageMs < proofMs) return { isEnforced: true, atMs: performance.now() - ageMs };
+    const proof = await this.#prove(pods, image);
+    if (proof.isEnforced) await shareProof(pods);
+    return proof;
   }
 
   async #prove(pods: GatewayPods, image: string): Promise<Proof> {

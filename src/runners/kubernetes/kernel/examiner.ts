@@ -20,13 +20,18 @@ const namespaces = { node: 0x5202_0000, gvisor: 0x5000_0000 } as const;
 
 /**
  * Answers the host's knocks as `entry/pod.py` does, and says what the node's runtime allows. Whether a process may have a
- * network namespace of its own is tried in a child, which ends at once.
+ * network namespace of its own is tried in a child, which ends at once. gVisor with the node's network gives it one without a
+ * loopback.
  */
-export const examinerPreamble = (hasOwnKernel: boolean) => `import ctypes, json
+export const examinerPreamble = (hasOwnKernel: boolean) => `import ctypes, json, socket
 ${knockProgram}
 def may_leave_network():
     child = os.fork()
-    if child == 0: os._exit(0 if ctypes.CDLL(None).unshare(${hasOwnKernel ? namespaces.gvisor : namespaces.node}) == 0 else 1)
+    if child == 0:
+        try:
+            left = ctypes.CDLL(None).unshare(${hasOwnKernel ? namespaces.gvisor : namespaces.node}) == 0
+            os._exit(0 if left and [name for _, name in socket.if_nameindex()] == ["lo"] else 1)
+        finally: os._exit(1)
     return os.waitpid(child, 0)[1] == 0
 await_host()
 os.write(1, json.dumps({"machine": os.uname().machine, "mayLeaveNetwork": may_leave_network()}).encode() + b"\\n")

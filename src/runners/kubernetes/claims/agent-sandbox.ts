@@ -54,7 +54,14 @@ export const claimSchema = z.object({
   status: z
     .object({
       conditions: z
-        .array(z.object({ type: z.string(), reason: z.string().catch(""), message: z.string().catch("") }))
+        .array(
+          z.object({
+            type: z.string(),
+            status: z.string().catch(""),
+            reason: z.string().catch(""),
+            message: z.string().catch(""),
+          }),
+        )
         .nullish(),
       /** the pod has the same name */
       sandbox: z.object({ name: z.string().optional() }).nullish(),

@@ -53,7 +53,7 @@ export async function claimPod(pods: GatewayPods, order: ClaimOrder): Promise<St
     uid = claim.metadata.uid;
     const sandbox = await assignedSandbox(api, claim, limit.signal, settings.startMs);
     const pod = await appeared(pods.watch, sandbox, limit.signal, settings.startMs).catch(async (error: unknown) => {
-      throw signal?.aborted ? error : await whyAbsent(api, claim, error);
+      throw signal?.aborted ? error : await whyAbsent(api, claim, error, signal);
     });
     const adopted = StartedPod.adopt({ ...pods.keeping(signal), release }, pod);
     if (adopted === undefined) throw heldAlready(name, sandbox);
@@ -177,13 +177,20 @@ function unserved({ metadata, status }: SandboxClaim, waitedMs: number): Codecel
 }
 
 /** The claim may know why its pod was not created: a quota, an admission rule. */
-async function whyAbsent(api: ClusterApi, { metadata }: SandboxClaim, error: unknown): Promise<unknown> {
+async function whyAbsent(
+  api: ClusterApi,
+  { metadata }: SandboxClaim,
+  error: unknown,
+  signal: AbortSignal | undefined,
+): Promise<unknown> {
   if (!(error instanceof UnservedClaim)) return error;
   const request = { verb: "list", resource: "sandboxclaims", path: api.path("sandboxclaims") } as const;
   const query = { fieldSelector: `metadata.name=${metadata.name}` };
   try {
-    const [now] = listSchema.parse(await api.json({ ...request, query })).items;
-    const said = now?.status.conditions?.find(({ type, message }) => type === "Ready" && message !== "");
+    const [now] = listSchema.parse(await api.json({ ...request, query, signal })).items;
+    const said = now?.status.conditions?.find(
+      (one) => one.type === "Ready" && one.status === "False" && one.message !== "",
+    );
     if (said === undefined) return error;
     const message = `${error.message}: ${said.reason}: ${said.message.slice(0, 300)}`;
     return new UnservedClaim("cell_start_failed", message, { cause: error, hint: "see `kubectl describe sandboxes`" });

@@ -22,6 +22,7 @@ test.each([
       listener(pod(known));
       return { [Symbol.dispose]: () => void listeners.delete(listener) };
     },
+    get: () => pod(known),
     whenDenied: () => ({ [Symbol.dispose]() {} }),
   };
   const held = new Set<string>();
@@ -31,4 +32,18 @@ test.each([
   expect(await started?.ending).toMatchObject({ error: { code: "cell_lost" } });
   expect([...held]).toEqual([]);
   expect(listeners.size).toBe(0);
+});
+
+test("a pod that was deleted before anybody listened for it has ended, and does not start", async () => {
+  const watch = {
+    listen: () => ({ [Symbol.dispose]() {} }),
+    get: () => undefined,
+    whenDenied: () => ({ [Symbol.dispose]() {} }),
+  };
+  const held = new Set<string>();
+  const keeping = { watch, held, logger: silentLogger, startMs: 60_000, api: {} } as unknown as PodKeeping;
+  const started = StartedPod.adopt(keeping, pod("first"));
+  expect(await started?.ending).toMatchObject({ error: { code: "cell_lost" } });
+  await expect(started?.running()).rejects.toMatchObject({ code: "cell_lost" });
+  expect([...held]).toEqual([]);
 });

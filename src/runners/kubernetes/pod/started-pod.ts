@@ -3,7 +3,7 @@ import type { Logger } from "../../../lib/log/logger.ts";
 import { deadline } from "../../../lib/waiting/deadline.ts";
 import { ApiRefusal } from "../client/api-refusal.ts";
 import type { ClusterApi } from "../client/cluster-api.ts";
-import type { PodWatch } from "../client/pod-watch.ts";
+import type { PodListener, PodWatch } from "../client/pod-watch.ts";
 import { deletePod } from "./delete-pod.ts";
 import type { HardenedPod } from "./hardened-pod.ts";
 import { changedPod, changedPodHint, podDifference } from "./pod-difference.ts";
@@ -67,7 +67,7 @@ export class StartedPod {
     });
     this.ending = new Promise((resolve) => {
       let listening: Disposable | undefined;
-      listening = order.watch.listen(this.name, (now) => {
+      const onChange: PodListener = (now) => {
         // agent-sandbox's controller creates a pod of the same name as soon as this one is gone
         const own = now?.metadata.uid === this.uid ? now : undefined;
         if (own) this.#last = own;
@@ -79,7 +79,10 @@ export class StartedPod {
         this.#isGone = true;
         order.held.delete(this.uid);
         tellGone();
-      });
+      };
+      listening = order.watch.listen(this.name, onChange);
+      // Deleted between the moment in which a claim's pod was seen and this one: the watch has told of it already.
+      if (!this.#isGone && order.watch.get(this.name) === undefined) onChange(undefined);
       if (this.#isGone) listening[Symbol.dispose](); // it was so before `listen` returned
     });
   }
@@ -141,6 +144,7 @@ export class StartedPod {
       };
       limit.signal.addEventListener("abort", late, { once: true });
       listening = watch.listen(this.name, onPod);
+      if (this.#isGone) onPod(undefined);
       if (limit.signal.aborted) late();
     });
   }

@@ -26,6 +26,7 @@ ACK_EVERY = 1 << 17
 LARGEST = 1 << 20
 PIECE = 1 << 16
 SILENCE = 45.0  # seconds without a word from the gateway, which asks every 7.5 s
+SIGN = 5.0  # seconds between signs of life while nothing is read
 GUESTS = 4
 LONGEST_GREETING = 128
 TICKET_LENGTH = 48  # 192 random bits in hexadecimal digits
@@ -52,7 +53,7 @@ class Link:
         self.connection = -1
         self.guests = {}  # descriptor to what it has said: connections that have not shown their ticket
         self.lost_at = monotonic()
-        self.heard_at = 0.0
+        self.heard_at = self.signed_at = 0.0
         self.confirmed = 0  # bytes for the gateway that it has received
         self.unconfirmed = bytearray()  # and those that it may not have
         self.outgoing = bytearray()  # packets for this connection
@@ -95,13 +96,17 @@ class Link:
 
     def wait_ms(self):
         if self.connection >= 0:
-            return int(1000 * SILENCE) + 1
+            return int(1000 * (SIGN if len(self.for_inner) >= WINDOW else SILENCE)) + 1
         return None if self.ticket_hash is None else 500
 
     def judge(self, now):
         if self.connection >= 0:
             if len(self.for_inner) >= WINDOW:
-                self.heard_at = now  # the supervisor is slow, and nothing is read
+                # the supervisor is slow, and no question is read: the gateway must not take the pod for lost
+                self.heard_at = now
+                if now - self.signed_at > SIGN and not self.outgoing:
+                    self.signed_at = now
+                    self.send(ACK, COUNT.pack(self.received))
             elif now - self.heard_at > SILENCE:
                 self.disconnect()
         elif self.ticket_hash is not None and now - self.lost_at > self.patience:

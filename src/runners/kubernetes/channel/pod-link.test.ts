@@ -215,6 +215,18 @@ test("a connection that carries nothing any more is replaced, as behind an unplu
   link.destroy();
 });
 
+test("a pod that greets each connection and then says nothing is lost", async () => {
+  let connections = 0;
+  const connect = async () => {
+    connections++;
+    return hostile();
+  };
+  const link = await PodLink.open({ connect, ticket, patienceMs: 5_000, beatMs: 5 }, AbortSignal.timeout(10_000));
+  const [error] = await once(link, "error");
+  expect(error.message).toBe("the pod accepts connections and answers nothing");
+  expect(connections).toBe(3);
+});
+
 test("a connection is not replaced while the session does not read what has arrived", async () => {
   let connections = 0;
   let pings = 0;

@@ -14,6 +14,8 @@ const attemptMs = 10_000;
 const beatMs = 7_500;
 /** so many questions without an answer, and the connection counts as broken */
 const silentBeats = 2;
+/** so many connections in a row that say nothing but a greeting, and the pod counts as lost */
+const mostSilentOnes = 2;
 /** a connection that ends earlier counts as short */
 const shortMs = 5_000;
 /** so many short connections in a row are replaced at once */
@@ -53,6 +55,7 @@ export class PodLink extends Duplex {
   #connectedAtMs = 0;
   #shortOnes = 0;
   #unanswered = 0;
+  #silentOnes = 0;
   readonly #beat: NodeJS.Timeout;
 
   private constructor(options: LinkOptions) {
@@ -100,7 +103,7 @@ export class PodLink extends Duplex {
     carrier.on("drain", () => this.#release());
     carrier.on("data", (data: Buffer) => {
       if (this.#carrier !== carrier) return;
-      this.#unanswered = 0;
+      this.#unanswered = this.#silentOnes = 0;
       try {
         for (const packet of decoder.push(data)) {
           if (packet.kind === "data") this.#take(packet.data);
@@ -132,7 +135,9 @@ export class PodLink extends Duplex {
     if (carrier === undefined) return;
     if (carrier.isPaused()) this.#unanswered = 0; // the session is slow, and an answer would not be read
     if (this.#unanswered >= silentBeats) {
-      carrier.destroy();
+      this.#silentOnes += 1;
+      if (this.#silentOnes > mostSilentOnes) this.destroy(new Error("the pod accepts connections and answers nothing"));
+      else carrier.destroy();
       return;
     }
     this.#unanswered += 1;

@@ -6,7 +6,7 @@ import { kernelProcesses } from "../linux/kernel-processes.ts";
 import { networkRules } from "../network-rules.ts";
 import { type EnforcementPlan, loadedByHost } from "../receipt.ts";
 import { onlyVariables, supervisedRules } from "../supervised-rules.ts";
-import { memoryFilesBytes, podMemoryBytes } from "./pod/cell-pod.ts";
+import { memoryFilesBytes, ownKernelBytes, podMemoryBytes } from "./pod/cell-pod.ts";
 import { declaredIsolation } from "./settings.ts";
 
 /** What keeps cells off the network in this cluster, or why nothing does. */
@@ -77,6 +77,12 @@ const table: AnswerTable<ClusterFacts> = {
     const hasOwnKernel = declaredIsolation(runtimeClass) === "gvisor";
     const whole = formatSize(podMemoryBytes(policy, hasOwnKernel));
     const files = formatSize(memoryFilesBytes(policy));
+    if (hasOwnKernel) {
+      const own = formatSize(ownKernelBytes);
+      return bySupervisor(
+        `sum of resident memory every 20 ms, RLIMIT_DATA for each process; the pod's own limit, a cgroup of its node, is ${whole}, with ${files} for files in memory and ${own} for the cell's OS kernel`,
+      );
+    }
     return bySupervisor(
       `sum of resident memory and socket buffers every 20 ms; the pod's own limit, a cgroup of its node, is ${whole}, with ${files} for files in memory`,
     );
@@ -175,6 +181,7 @@ function notes({ runtimeClass, network, sizesMemoryFiles, channel, isPooled }: C
       ? [
           "code in the cell can kill the parked copies of its interpreter: after a crash it then starts fresh",
           "code in the cell can impersonate its supervisor towards the host, and so lie about its own session",
+          "buffers of sockets and pipes are memory of the cell's own OS kernel: code that fills them up to the pod's limit ends its session",
         ]
       : [
           "the cell shares its node's OS kernel: a vulnerability in it that is reachable through the system call filters is not contained",

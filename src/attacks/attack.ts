@@ -145,15 +145,19 @@ const wider: Partial<Record<AttackTier, readonly AttackTier[]>> = {
   "kubernetes-gvisor": ["gvisor", "kubernetes"],
 };
 
-/** The entry for a tier, or for one that it is a variant of. */
+/**
+ * The entry for a tier, or for the nearest that it is a variant of. What a program says is judged by this one alone: a pod under gVisor
+ * must not be excused for what pods show of their node, or for a link that a NetworkPolicy closes.
+ */
 export function forTier<Value>(
   entries: Partial<Record<AttackTier, Value>> | undefined,
   tier: AttackTier,
 ): Value | undefined {
-  return allForTier(entries, tier)[0];
+  const nearest = wider[tier]?.[0];
+  return entries?.[tier] ?? (nearest === undefined ? undefined : entries?.[nearest]);
 }
 
-/** The entries for a tier and for those that it is a variant of, its own first. */
+/** The entries for a tier and for those that it is a variant of, its own first: for how runs end. */
 export function allForTier<Value>(
   entries: Partial<Record<AttackTier, Value>> | undefined,
   tier: AttackTier,

@@ -36,6 +36,7 @@ export const byNoLink: Attack["containedBy"] = {
   default: "network namespace without a link",
   wasm: "the interpreter has no sockets",
   gvisor: "gVisor's own network stack has no link",
+  "kubernetes-gvisor": "a network namespace without a link, in gVisor's own kernel",
 };
 
 /** Who refuses dangerous system calls. */

@@ -24,4 +24,7 @@ test("a pod under gVisor is judged as gVisor and as a pod", () => {
   expect(ended("exhaustion/disk-empty-files", "kubernetes-gvisor", "out_of_memory")).toBe("contained");
   expect(said("exhaustion/disk-empty-files", "kubernetes", "kept 4500 files")).toBe("harmed");
   expect(said("exhaustion/disk-empty-files", "kubernetes-gvisor", "kept 4500 files")).toBe("contained");
+  expect(said("network/interfaces", "kubernetes", "found eth0")).toBe("contained");
+  expect(said("network/interfaces", "kubernetes-gvisor", "found eth0")).toBe("harmed");
+  expect(said("proc/kallsyms", "kubernetes-gvisor", "read")).toBe("harmed");
 });

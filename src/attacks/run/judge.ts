@@ -28,7 +28,7 @@ export function judgeStatement(attack: Attack, tier: AttackTier, said: Statement
   if (said.kind === "none") return { verdict: "failed", detail: "it ended without a verdict" };
   if (said.kind !== "verdict") return { verdict: said.kind, detail: said.text };
   if (said.text === "contained") return { verdict: "contained", detail: by };
-  const exception = allForTier(attack.exceptions, tier).find(({ verdict }) => said.text.startsWith(verdict));
-  if (exception) return { verdict: "contained", detail: exception.because };
+  const exception = forTier(attack.exceptions, tier);
+  if (exception && said.text.startsWith(exception.verdict)) return { verdict: "contained", detail: exception.because };
   return { verdict: "harmed", detail: said.text };
 }

@@ -67,11 +67,14 @@ async function oneAfterAnother(context, codecell) {
 
 async function allAtOnce(context, codecell) {
   const opened = await Promise.all(Array.from({ length: crowd }, () => codecell.session()));
-  const answers = await Promise.all(
-    opened.map((session) => session.run("open('/proc/self/uid_map').read().split()[1] + open('/etc/hostname').read()")),
-  );
-  const maps = new Set(answers.map(({ value }) => value));
-  expect(maps.size === crowd, `${crowd} sessions have ${crowd} ranges of user ids`, [...maps]);
+  const told = "' '.join([open('/etc/hostname').read().strip(), open('/proc/self/uid_map').read().split()[1]])";
+  const answers = await Promise.all(opened.map((session) => session.run(told)));
+  const nodes = new Map((await cellPods(context)).map(({ metadata, spec }) => [metadata.name, spec.nodeName]));
+  const maps = answers.map(({ value }) => {
+    const [pod, first] = String(value).replaceAll("'", "").split(" ");
+    return `${nodes.get(pod)} ${first}`; // two nodes may use the same range
+  });
+  expect(new Set(maps).size === crowd, `${crowd} sessions have ${crowd} ranges of user ids`, maps);
   await Promise.all(opened.map(({ id }) => codecell.closeSession(id)));
   await waitUntil(
     "the claims of closed sessions are gone",

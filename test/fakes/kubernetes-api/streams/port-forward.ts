@@ -44,7 +44,10 @@ export function portForward(socket: ChannelSocket, running: PodProcess, ports: r
   socket.onClose(() => {
     for (const relay of relays) relay.kill("SIGKILL");
   });
-  void Promise.all(relays.map((relay) => once(relay, "close"))).then(() => socket.end());
+  void Promise.all(relays.map((relay) => once(relay, "close"))).then(
+    () => socket.end(),
+    () => socket.end(), // there is no nsenter
+  );
 }
 
 function forwardPort(socket: ChannelSocket, running: PodProcess, { port, data }: { port: number; data: number }) {

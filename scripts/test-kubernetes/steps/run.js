@@ -33,7 +33,7 @@ async function runStep({ name, asks, needsOwnCluster = false, missing, run }) {
   try {
     const lacks =
       needsOwnCluster && !context.isOwnCluster
-        ? "needs a cluster of its own, whose nodes it can unplug"
+        ? "needs the cluster of this test, whose nodes and network it changes"
         : await missing?.(context);
     if (lacks !== undefined) return { name, asks, status: "skipped", seconds: 0, detail: lacks };
     const { detail, figures } = await withProgress(name, () => run(context));

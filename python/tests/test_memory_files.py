@@ -38,6 +38,8 @@ class FilesInMemory(unittest.TestCase):
             file.flush()
             self.assertTrue(files.are_over())
         few = FilesOf("/dev/shm", used + 20 * 4096)
+        self.assertFalse(few.are_over(20))
+        self.assertTrue(few.are_over(used // 4096 + 22))
         with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
             for number in range(used // 4096 + 40):
                 open(os.path.join(directory, str(number)), "w").close()

@@ -33,7 +33,9 @@ class Host:
         self.placed = []
         self.slices = 0
         descriptor = os.open(root, os.O_PATH | os.O_DIRECTORY)
-        self.files = ServedFiles(descriptor, self.outlet, lambda path, stat: self.placed.append(path))
+        self.room = 1 << 20  # entries; less than none: the files are too large already
+        has_room = lambda entries: entries <= self.room
+        self.files = ServedFiles(descriptor, self.outlet, lambda path, stat: self.placed.append(path), has_room)
         self.ids = 0
 
     def send(self, kind, **fields):
@@ -341,6 +343,21 @@ class Uploads(ServedFilesTest):
         self.assertEqual((reply["code"], reply["message"]), ("too_large", "the disk of the cell is full"))
         self.assertEqual(os.listdir(self.root), [])
         self.assertFalse(self.host.files.takes_data(0, header["id"]))
+
+    def test_an_upload_without_room_is_refused_and_leaves_nothing(self):
+        self.host.room = 0
+        self.assertEqual(outcome(self.host.send("write", upload=1, size=3) and self.host.messages()[-1][0]), "too_large")
+        self.host.room = 1 << 20
+        header = self.host.send("write", upload=2, size=6)
+        self.host.files.take_data(0, header["id"], b"abc")
+        self.host.messages()
+        self.host.room = -1
+        self.host.files.take_data(0, header["id"], b"def")
+        self.assertEqual(outcome(self.host.messages()[-1][0]), "too_large")
+        self.host.room = 2
+        self.assertEqual(outcome(self.host.upload(3, b"abc", "a/b/c/d")), "too_large")
+        self.assertEqual(outcome(self.host.upload(4, b"abc", "a/b/c")), True)
+        self.assertEqual((self.host.files.uploads, os.listdir(self.root)), ({}, ["a"]))
 
     def test_an_upload_whose_draft_or_directory_the_program_removes_is_refused(self):
         self.host.send("write", upload=1, size=0)

@@ -38,8 +38,8 @@ class MemoryFiles:
             total += (found.f_files - found.f_ffree) * INODE_BYTES
         return total
 
-    def are_over(self):
-        return self.bytes() > self.limit
+    def are_over(self, entries=0):
+        return self.bytes() + entries * INODE_BYTES > self.limit
 
 
 class FilesOf:
@@ -55,11 +55,12 @@ class FilesOf:
         found = posix.statvfs(self.path)
         return (found.f_blocks - found.f_bfree) * found.f_frsize, found.f_files - found.f_ffree
 
-    def are_over(self):
+    def are_over(self, entries=0):
+        """Whether the limit is exceeded, or would be with so many more entries."""
         if not self.is_counted:
             return False
-        used, entries = self.used()
-        return used > self.limit or (entries - self.entries) * ENTRY_BYTES > self.limit
+        used, found = self.used()
+        return used > self.limit or (found + entries - self.entries) * ENTRY_BYTES > self.limit
 
 
 def mount_table():

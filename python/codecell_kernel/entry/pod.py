@@ -202,6 +202,9 @@ def pod_supervisor(cell, relay):
             # pid 1 has a handler for SIGTERM, so Linux does not shield it from that
             return target in (1, relay) or super().protects(caller, target)
 
+        def has_room(self, entries):
+            return not any(files.are_over(entries) for files in counted)
+
         def watch_limits(self, config):
             if relay is not None:
                 self.sweeper.own.add(relay)

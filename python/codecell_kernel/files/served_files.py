@@ -37,8 +37,12 @@ class Transfer:
 
 
 class ServedFiles:
-    def __init__(self, root, outlet, on_placed):
-        """`root` is a descriptor of the workspace. `on_placed` gets the path and the stat of each file that the host sent."""
+    def __init__(self, root, outlet, on_placed, has_room):
+        """`root` is a descriptor of the workspace. `on_placed` gets the path and the stat of each file that the host sent.
+
+        `has_room` says whether so many more entries fit, where the supervisor limits the disk itself: an upload that is too large must
+        be refused before the cell is killed for it."""
+        self.has_room = has_room
         self.workspace = Workspace(root)
         self.outlet = outlet
         self.on_placed = on_placed
@@ -146,7 +150,12 @@ class ServedFiles:
 
     # ---------------------------------------------------------------- uploads
 
+    def want_room(self, entries):
+        if not self.has_room(entries):
+            raise Refused("too_large", "the disk of the cell is full")
+
     def write(self, header):
+        self.want_room(1)
         key = (header.get("branch", 0), header["upload"])
         if key not in self.uploads:
             if len(self.uploads) >= MAX_UPLOADS:
@@ -177,6 +186,7 @@ class ServedFiles:
     def take(self, transfer, data):
         size = len(data)
         transfer.upload.write(data)
+        self.want_room(0)
         transfer.left -= size
         if transfer.left:
             self.grant(transfer)
@@ -192,6 +202,7 @@ class ServedFiles:
         if upload is None:
             raise Refused("file_missing", "there is no such upload")
         try:
+            self.want_room(header["path"].count("/"))  # its directories
             self.on_placed(header["path"], (yield from upload.place(header["path"])))
         except BaseException:
             upload.drop()

@@ -298,6 +298,10 @@ class Supervisor:
             if branch is not None:
                 branch.grant()
 
+    def has_room(self, entries):
+        """Whether so many more files fit on the disk. Where the OS limits it, the OS says so."""
+        return True
+
     def drop_bulk(self, branch):
         if self.bulk is not None and self.bulk.branch is branch:
             self.bulk.wanted = False
@@ -363,7 +367,7 @@ class Supervisor:
         if self.files is None:
             from ..files.served_files import ServedFiles
 
-            self.files = ServedFiles(self.workspace, self.outlet, self.changes.placed)
+            self.files = ServedFiles(self.workspace, self.outlet, self.changes.placed, self.has_room)
         self.files.on_request(header)
 
     def is_for_file(self, header):

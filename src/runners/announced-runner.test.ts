@@ -53,3 +53,20 @@ test("the start of a slow cell is announced, and the runner is otherwise the sam
   await expect(runner?.start({} as never)).rejects.toThrow("no cell");
   expect(lines).toEqual([`starting a cell in the ${fake.name} runner …`]);
 });
+
+test("a runner that is announced has every member that it has by itself", async () => {
+  class WholeRunner extends FakeRunner {
+    readonly controlsMachine = true;
+    readonly #kept = 3;
+    keepWarm = async () => this.#kept;
+    async python() {
+      return { version: [3, this.#kept, 0], platform: "linux_x86_64" } as const;
+    }
+  }
+  const [runner] = await announced(() => [new WholeRunner()], silentLogger);
+  expect(runner?.controlsMachine).toBe(true);
+  expect(await runner?.keepWarm?.({} as never)).toBe(3);
+  expect(await runner?.python?.({} as never)).toMatchObject({ version: [3, 3, 0] });
+  const [plain] = await announced(() => [new FakeRunner()], silentLogger);
+  expect(plain?.keepWarm).toBeUndefined();
+});

@@ -26,16 +26,19 @@ export async function announced(
     warn: (message, facts) => logger.warn(message, facts),
     error: (message, facts) => logger.error(message, facts),
   };
-  return (await create(counted)).map((runner) => ({
-    name: runner.name,
-    isolation: runner.isolation,
-    takesWorkspace: runner.takesWorkspace,
-    insideSandbox: runner.insideSandbox,
-    probe: (options) => announcing(`checking whether the ${runner.name} runner works …`, () => runner.probe(options)),
-    plan: (policy) => runner.plan(policy),
-    ...(runner.python ? { python: runner.python.bind(runner) } : {}),
-    start: (spec, options) =>
-      announcing(`starting a cell in the ${runner.name} runner …`, () => runner.start(spec, options)),
-    [Symbol.asyncDispose]: () => runner[Symbol.asyncDispose](),
-  }));
+  return (await create(counted)).map((runner) => {
+    const announcedCalls: Pick<SandboxRunner, "probe" | "start"> = {
+      probe: (options) => announcing(`checking whether the ${runner.name} runner works …`, () => runner.probe(options)),
+      start: (spec, options) =>
+        announcing(`starting a cell in the ${runner.name} runner …`, () => runner.start(spec, options)),
+    };
+    // Not a copy of the members: one that is added to the interface later would be missing.
+    return new Proxy(runner, {
+      get(_, key) {
+        if (key in announcedCalls) return Reflect.get(announcedCalls, key);
+        const member: unknown = Reflect.get(runner, key);
+        return typeof member === "function" ? member.bind(runner) : member;
+      },
+    });
+  });
 }

@@ -15,7 +15,7 @@ import { ClusterKernels } from "./kernel/cluster-kernels.ts";
 import { gatewayLabel } from "./labels.ts";
 import { NetworkProofs } from "./network/network-proofs.ts";
 import type { ClusterFacts, NetworkFinding } from "./plan.ts";
-import { declaredIsolation, type KubernetesSettings } from "./settings.ts";
+import { declaredIsolation, hasOwnLoopback, type KubernetesSettings } from "./settings.ts";
 
 const versionSchema = z.object({ major: z.string(), minor: z.string(), gitVersion: z.string().catch("") });
 /** The first version whose kubelets give files in memory a size by default. */
@@ -118,7 +118,7 @@ export class Cluster implements AsyncDisposable {
   get channel(): ClusterFacts["channel"] {
     const { channel, runtimeClass } = this.settings;
     if (channel !== "auto") return channel;
-    return declaredIsolation(runtimeClass) === "gvisor" ? "attach" : "portforward";
+    return hasOwnLoopback(runtimeClass) ? "attach" : "portforward";
   }
 
   /** Why the warm pods of policies are codecell's own; undefined: agent-sandbox can keep them. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { declaredIsolation, isMeantForCells, kubernetesSettings } from "./settings.ts";
+import { declaredIsolation, hasOwnLoopback, isMeantForCells, kubernetesSettings } from "./settings.ts";
 
 test("an empty environment gives the strictest defaults", () => {
   expect(kubernetesSettings({})).toEqual({
@@ -62,4 +62,9 @@ test("only a class of gVisor stands for an OS kernel of its own", () => {
   expect([undefined, "gvisor", "runsc-fast", "kata", "fast"].map(declaredIsolation)).toEqual([
     ...["container", "gvisor", "gvisor", "container", "container"],
   ]);
+});
+
+test("pods of gVisor and Kata have a loopback interface that no kubelet reaches", () => {
+  const classes = [undefined, "gvisor", "runsc-fast", "kata-qemu", "fast"];
+  expect(classes.filter(hasOwnLoopback)).toEqual(["gvisor", "runsc-fast", "kata-qemu"]);
 });

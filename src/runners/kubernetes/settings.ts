@@ -85,6 +85,14 @@ export function declaredIsolation(runtimeClass: string | undefined): IsolationLe
   return /gvisor|runsc/.test(runtimeClass) ? "gvisor" : "container";
 }
 
+/**
+ * Pure: whether pods of this RuntimeClass have their loopback interface in an OS kernel of their own, where no kubelet reaches a port.
+ * A guess by the name: what a class runs is not readable for a gateway.
+ */
+export function hasOwnLoopback(runtimeClass: string | undefined): boolean {
+  return runtimeClass !== undefined && /gvisor|runsc|kata/.test(runtimeClass);
+}
+
 function wrong(name: string, value: string, expected: string): CodecellError {
   return new CodecellError("usage", `CODECELL_KUBERNETES_${name} is not valid: ${JSON.stringify(value)}`, {
     hint: `set it to ${expected}`,

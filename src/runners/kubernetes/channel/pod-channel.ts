@@ -57,7 +57,9 @@ export function forwardChannel(): PodChannel {
         connect: (until: AbortSignal) => forwardTo(pods.api, pod, linkPort, until),
         onResumed: () => pods.logger.info("the connection to a pod broke and came back", { pod }),
       };
-      return await firstLink(options, limit.signal);
+      return await firstLink(options, limit.signal).catch((error: unknown) => {
+        throw limit.signal.reason instanceof DeadlinePassed ? notAccepted(pods.settings.runtimeClass, error) : error;
+      });
     },
   };
 }
@@ -68,7 +70,6 @@ async function firstLink(options: Parameters<typeof PodLink.open>[0], signal: Ab
     try {
       return await PodLink.open(options, signal);
     } catch (error) {
-      if (signal.reason instanceof DeadlinePassed) throw notAccepted(error);
       if (signal.aborted || !/closed the connection|no greeting/.test(messageOf(error))) throw error;
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
@@ -76,10 +77,9 @@ async function firstLink(options: Parameters<typeof PodLink.open>[0], signal: Ab
 }
 
 /** It does not listen, or it belongs to another gateway: a pod of a warm pool that somebody connected to earlier. */
-function notAccepted(cause: unknown): CodecellError {
+function notAccepted(runtimeClass: string | undefined, cause: unknown): CodecellError {
   const message = `the pod did not accept the gateway's connection within ${connectMs / 1000} s`;
-  return new CodecellError("cell_start_failed", message, {
-    cause,
-    hint: "try again, and see `kubectl logs` of the pod",
-  });
+  const ownKernel = `set CODECELL_KUBERNETES_CHANNEL=attach if pods of the RuntimeClass ${runtimeClass} are virtual machines: no node reaches their ports`;
+  const hint = runtimeClass === undefined ? "try again, and see `kubectl logs` of the pod" : ownKernel;
+  return new CodecellError("cell_start_failed", message, { cause, hint });
 }

@@ -5,6 +5,7 @@ import { Database } from "../../src/store/postgres/database.ts";
 import { openDatabase } from "../../src/store/postgres/open-database.ts";
 import { PostgresDirectory } from "../../src/store/postgres/postgres-directory.ts";
 import { ProcessOwners } from "../../src/store/postgres/process-owners.ts";
+import { SessionRows } from "../../src/store/postgres/session-rows.ts";
 import { noPostgres, type PostgresServer, startPostgres } from "../support/postgres.ts";
 
 const gateway = (name: string) => ({ id: `g-${name.repeat(10)}`, url: `http://${name}`, leaseMs: 60_000 });
@@ -156,6 +157,20 @@ describe.skipIf(noPostgres !== undefined)("taking a session in the database", ()
     });
     await directory.join(a);
     expect(await directory.owned(a.id)).toEqual([]);
+  });
+
+  test("a session that was never saved is remembered for a day after its gateway was lost, however old it is", async () => {
+    const rows = new SessionRows(database);
+    await acquireSession(database, "old", a.id);
+    await database.query("update codecell.sessions set changed_at = now() - interval '3 days'");
+    const lost = (ago: string) =>
+      database.query(`update codecell.gateways set renewed_until = now() - interval '${ago}' where id = $1`, [a.id]);
+    await lost("23 hours");
+    await rows.removeUnfinished();
+    expect(await rows.lostOwner("old")).toMatchObject({ owner: a.id });
+    await lost("25 hours");
+    await rows.removeUnfinished();
+    expect(await rows.lostOwner("old")).toBeUndefined();
   });
 
   test("a lease that is over cannot be renewed, only given again", async () => {

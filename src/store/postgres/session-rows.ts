@@ -123,14 +123,17 @@ export class SessionRows {
   }
 
   /**
-   * Removes rows of sessions that were lost before they were saved, which tell callers for a day what happened to the session, and
-   * keys of runs that nobody asks for again.
+   * Removes rows of sessions that were lost before they were saved, and keys of runs that nobody asks for again. For a day after its
+   * gateway was lost, a session's row tells callers what happened. When another process was lost is not known: its day begins
+   * when it took the session.
    */
   async removeUnfinished(): Promise<void> {
     await this.#database.query("delete from codecell.run_keys where started_at < now() - interval '1 day'");
     await this.#database.query(
       `delete from codecell.sessions
-       where record is null and changed_at < now() - interval '1 day' and not ${ownerIsAlive}`,
+       where record is null and changed_at < now() - interval '1 day' and not ${ownerIsAlive}
+         and not exists (select 1 from codecell.gateways gateway
+           where gateway.id = sessions.owner and gateway.renewed_until > clock_timestamp() - interval '1 day')`,
     );
   }
 }

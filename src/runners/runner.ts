@@ -141,6 +141,8 @@ export interface SandboxRunner extends AsyncDisposable {
   /** whether it supports `CellSpec.workspace`; otherwise files exist only in the cell */
   readonly takesWorkspace: boolean;
   readonly insideSandbox: InsideSandbox;
+  /** Whoever may start its cells can do everything on the machine that they start on: the engine's socket is as good as root. */
+  readonly controlsMachine?: boolean;
   /** Answers within two seconds, unless `isWanted` or `isPatient`: available, or the reason and the exact fix. */
   probe(options?: ProbeOptions): Promise<Probe>;
   /** Says for each rule how it would be enforced here, or that it would be refused. Starts nothing. */

@@ -73,7 +73,9 @@ describe.skipIf(skips)(`the image of the service${missing.length > 0 ? ` (${miss
     await expect(service.exec("sh", "-c", "echo 1 > /opt/codecell/bin/x")).rejects.toThrow(/Read-only file system/);
     expect(await service.exec("sh", "-c", "cat /proc/1/status")).toMatch(/CapEff:\s+0{16}\n[\s\S]*NoNewPrivs:\s+1/);
     expect(await service.run(token, "6 * 7")).toMatchObject({ status: "ok", value: "42", runner: "wasm" });
-    expect(await service.exec("codecell", "doctor")).toContain("auto chooses wasm");
+    const doctor = await service.exec("codecell", "doctor");
+    expect(doctor).toContain("auto chooses wasm");
+    expect(doctor).not.toContain("warning");
     expect(await service.health()).toBe("healthy");
     await service.restart();
     expect(await service.run(token, "1")).toMatchObject({ status: "ok" });
@@ -107,6 +109,9 @@ describe.skipIf(skips)(`the image of the service${missing.length > 0 ? ` (${miss
       const [, token = ""] = /#token=(\S+)/.exec(await service.log(/dashboard \S+\s/)) ?? [];
       expect(await service.run(token, "6 * 7")).toMatchObject({ status: "ok", value: "42", runner: "container" });
       expect(await service.exec("codecell", "token", "ls")).toContain("owner");
+      expect(await service.exec("codecell", "doctor")).toMatch(
+        /warning: this container can use the engine of container/,
+      );
     } finally {
       await rm(state, { recursive: true, force: true });
     }

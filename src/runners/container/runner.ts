@@ -76,6 +76,7 @@ class ContainerRunner implements SandboxRunner {
   readonly isolation: IsolationLevel;
   readonly takesWorkspace = true;
   readonly insideSandbox = "needs engine";
+  readonly controlsMachine = true;
   readonly #kind: RuntimeKind;
   readonly #options: ContainerRunnerOptions;
   readonly #logger: Logger;

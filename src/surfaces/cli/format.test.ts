@@ -68,6 +68,23 @@ test("doctor names the sandbox around codecell, and the fix if a runner does not
   expect(diagnosisJson({ ...diagnosis, outer })).toMatchObject({ inside: { kind: "srt" } });
 });
 
+test("doctor warns of an engine's socket in a container, which is as good as root on the engine's host", () => {
+  const outer = { kind: "container", name: "a docker container", remedy: "use the wasm runner" } as const;
+  const probe = { available: true, version: "Docker 28", guarantees: [] } as const;
+  const engine = { name: "container", insideSandbox: "needs engine", controlsMachine: true, probe } as const;
+  const warned = { ...diagnosis, runners: [engine, ...diagnosis.runners], outer };
+  const warning = /warning: this container can use the engine of container: .* root on its host/;
+  expect(diagnosisText(warned, plainStyle, 500)).toMatch(warning);
+  expect(diagnosisJson(warned)).toMatchObject({ warnings: [expect.stringMatching(warning)] });
+  for (const other of [
+    { ...warned, outer: undefined },
+    { ...diagnosis, outer },
+  ]) {
+    expect(diagnosisText(other, plainStyle, 500)).not.toContain("warning");
+    expect(diagnosisJson(other)).toMatchObject({ warnings: [] });
+  }
+});
+
 const rule = { rule: "proc.memory", value: "512MiB", by: "os", how: "cgroup v2 memory.max" } as const;
 const refused = { rule: "net.enabled", value: "true", reason: "there is no proxy", hint: "set it to false" };
 

@@ -92,8 +92,8 @@ async function diagnose(context: CommandContext, logger: Logger): Promise<Diagno
   const strongestFirst = [...there].sort((a, b) => compareIsolation(b.isolation, a.isolation));
   const runners = await Promise.all(
     strongestFirst.map(async (runner) => {
-      const { name, insideSandbox } = runner;
-      return { name, insideSandbox, probe: await runner.probe({ isPatient: true, isFresh: true }) };
+      const { name, insideSandbox, controlsMachine } = runner;
+      return { name, insideSandbox, controlsMachine, probe: await runner.probe({ isPatient: true, isFresh: true }) };
     }),
   );
   const choice = await chooseForAuto(there);

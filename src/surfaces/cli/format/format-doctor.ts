@@ -7,6 +7,7 @@ interface DiagnosedRunner {
   readonly name: string;
   readonly probe: ProbeAnswer;
   readonly insideSandbox?: InsideSandbox;
+  readonly controlsMachine?: boolean | undefined;
 }
 
 /** Everything `doctor` found out. */
@@ -75,7 +76,16 @@ function outerText(outer: Diagnosis["outer"], runners: Diagnosis["runners"], wid
   const affected = runners.filter(({ insideSandbox }) => insideSandbox === "blocked");
   const isInTheWay = affected.length > 0 && !affected.some(isAvailable);
   const text = `codecell runs inside ${outer.name}${isInTheWay ? `: ${outer.remedy}` : ""}`;
-  return wrapText(text, Math.max(40, width));
+  return [text, ...warnings({ runners, outer })].flatMap((line) => wrapText(line, Math.max(40, width)));
+}
+
+/** Pure: what an operator should know of this setup, although everything works. */
+function warnings({ runners, outer }: Pick<Diagnosis, "runners" | "outer">): string[] {
+  const engines = runners.filter((runner) => runner.controlsMachine && isAvailable(runner)).map(({ name }) => name);
+  if (outer?.kind !== "container" || engines.length === 0) return [];
+  return [
+    `warning: this container can use the engine of ${engines.join(", ")}: a bug in codecell, or whoever takes this container over, has that engine's rights, which are usually root on its host`,
+  ];
 }
 
 function isAvailable({ probe }: DiagnosedRunner): boolean {
@@ -87,6 +97,7 @@ export function diagnosisJson({ runners, choice, outer, versions }: Diagnosis): 
     ...versions,
     auto: choice?.runner ?? null,
     inside: outer ?? null,
+    warnings: warnings({ runners, outer }),
     passed_over: choice?.passedOver ?? [],
     runners: runners.map(({ name, probe }) => ({ name, ...probe })),
   };

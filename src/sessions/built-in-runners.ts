@@ -11,6 +11,8 @@ export interface RunnersUse {
   readonly isForOneCell?: boolean;
   /** where runners keep sockets and files of running cells; default: the user's runtime directory */
   readonly runtimeDir?: string | undefined;
+  /** prove again what other processes have proved */
+  readonly mustProve?: boolean;
 }
 
 /**
@@ -22,7 +24,7 @@ export async function loadRunners(logger: Logger, use: RunnersUse = {}): Promise
 }
 
 async function createRunners(logger: Logger, use: RunnersUse): Promise<SandboxRunner[]> {
-  const { isForOneCell = false, runtimeDir } = use;
+  const { isForOneCell = false, mustProve = false, runtimeDir } = use;
   const place = runtimeDir === undefined ? {} : { runtimeDir };
   switch (use.named) {
     case "process":
@@ -32,7 +34,7 @@ async function createRunners(logger: Logger, use: RunnersUse): Promise<SandboxRu
     case "srt":
       return [(await import("../runners/srt/runner.ts")).srtRunner({ ...place, logger })];
     case "kubernetes":
-      return [(await import("../runners/kubernetes/runner.ts")).kubernetesRunner({ logger })];
+      return [(await import("../runners/kubernetes/runner.ts")).kubernetesRunner({ logger, mustProve })];
     default:
       return (await import("../runners/built-in-runners.ts")).builtInRunners(logger, use);
   }

@@ -1,5 +1,4 @@
 import { Codecell, CodecellError, parsePolicy } from "../../../dist/index.js";
-import { proofName } from "../../../dist/runners/kubernetes/network/shared-proof.js";
 import { kubernetesRunner } from "../../../dist/runners/kubernetes/runner.js";
 import { apiAddress, apiPort } from "../cluster/layout.js";
 import { waitUntil } from "../cluster/wait-until.js";
@@ -55,9 +54,8 @@ export const policiesEnforced = {
 /** Runs the same connection attempt in a cell, under codecell. */
 /** An earlier step may have proved the network, when it was another. */
 async function forgetProof({ core }) {
-  await core.deleteNamespacedConfigMap({ name: proofName, namespace: cellsNamespace }).catch((error) => {
-    if (error.code !== 404) throw error;
-  });
+  const labelSelector = "codecell/role=proof";
+  await core.deleteCollectionNamespacedConfigMap({ namespace: cellsNamespace, labelSelector });
 }
 
 async function openSession(context) {

@@ -35,7 +35,7 @@ export class Cluster implements AsyncDisposable {
   readonly #proofs: NetworkProofs;
   #version: { readonly text: string; readonly minor: number } | undefined;
 
-  private constructor(api: ClusterApi, settings: KubernetesSettings, logger: Logger) {
+  private constructor(api: ClusterApi, settings: KubernetesSettings, logger: Logger, options: { mustProve?: boolean }) {
     this.api = api;
     this.settings = settings;
     this.#logger = logger;
@@ -46,12 +46,17 @@ export class Cluster implements AsyncDisposable {
       logger,
       declaredIsolation(settings.runtimeClass) === "gvisor",
     );
-    this.#proofs = new NetworkProofs(() => this.pods(), logger);
+    this.#proofs = new NetworkProofs(() => this.pods(), logger, options);
     this.claims = new WarmClaims(() => this.pods(), logger);
   }
 
-  static async open(settings: KubernetesSettings, logger: Logger): Promise<Cluster> {
-    return new Cluster(new ClusterApi(await openConnection(settings)), settings, logger);
+  /** `mustProve`: what other processes have proved about the network does not count. */
+  static async open(
+    settings: KubernetesSettings,
+    logger: Logger,
+    options: { mustProve?: boolean } = {},
+  ): Promise<Cluster> {
+    return new Cluster(new ClusterApi(await openConnection(settings)), settings, logger, options);
   }
 
   get version(): string {

@@ -37,11 +37,14 @@ export type { ChannelKind, ClaimUse, KubernetesSettings, NetworkProof, PullPolic
 /** Options of the Kubernetes runner. All have defaults: environment variables, and then those of the cluster. */
 export interface KubernetesRunnerOptions extends Partial<KubernetesSettings> {
   readonly logger?: Logger;
+  /** try the cluster's network anew, whatever other processes have proved; default: false */
+  readonly mustProve?: boolean;
 }
 
 /** A cell is a pod of a cluster that exists. Creating the runner starts nothing and loads nothing. */
-export function kubernetesRunner({ logger = silentLogger, ...own }: KubernetesRunnerOptions = {}): SandboxRunner {
-  return new KubernetesRunner(own, logger);
+export function kubernetesRunner(options: KubernetesRunnerOptions = {}): SandboxRunner {
+  const { logger = silentLogger, mustProve = false, ...own } = options;
+  return new KubernetesRunner(own, logger, mustProve);
 }
 
 const probeMs = { quick: 1_500, patient: 90_000 } as const;
@@ -52,14 +55,16 @@ class KubernetesRunner implements SandboxRunner {
   readonly insideSandbox = "needs engine";
   readonly #own: Partial<KubernetesSettings>;
   readonly #logger: Logger;
+  readonly #mustProve: boolean;
   /** hashes of the policies whose pods agent-sandbox keeps warm */
   readonly #pooled = new Set<string>();
   #cluster: Promise<Cluster> | undefined;
   #isDisposed = false;
 
-  constructor(own: Partial<KubernetesSettings>, logger: Logger) {
+  constructor(own: Partial<KubernetesSettings>, logger: Logger, mustProve: boolean) {
     this.#own = own;
     this.#logger = logger;
+    this.#mustProve = mustProve;
   }
 
   /** By the name of the RuntimeClass. A cell whose OS kernel is another one does not start. */
@@ -257,7 +262,9 @@ class KubernetesRunner implements SandboxRunner {
 
   #open(): Promise<Cluster> {
     if (this.#isDisposed) throw new CodecellError("internal", "the runner is disposed");
-    this.#cluster ??= Cluster.open({ ...kubernetesSettings(), ...this.#own }, this.#logger).catch((error: unknown) => {
+    const settings = { ...kubernetesSettings(), ...this.#own };
+    const opening = () => Cluster.open(settings, this.#logger, { mustProve: this.#mustProve });
+    this.#cluster ??= opening().catch((error: unknown) => {
       this.#cluster = undefined;
       throw error;
     });

@@ -40,11 +40,17 @@ export class ClusterApi implements Disposable {
 
   /** Asks for JSON. Waits and tries again if the server has too many requests, within the time limit. */
   async json<Answer>(request: ApiRequest): Promise<Answer> {
+    return (await this.dated<Answer>(request)).answer;
+  }
+
+  /** The same, with the time of the answer by the server's clock; NaN if it does not say. */
+  async dated<Answer>(request: ApiRequest): Promise<{ readonly answer: Answer; readonly serverMs: number }> {
     using limit = deadline(request.timeoutMs ?? answerMs, request.signal);
     for (let attempt = 1; ; attempt++) {
       try {
         const response = await this.#send(request, limit.signal);
-        return JSON.parse(await text(response)) as Answer;
+        const serverMs = Date.parse(response.headers.date ?? "");
+        return { answer: JSON.parse(await text(response)) as Answer, serverMs };
       } catch (error) {
         if (limit.signal.aborted) throw limit.signal.reason;
         if (!isPassing(error, request) || attempt === mostTries) throw error;

@@ -2,13 +2,14 @@ import { expect, test } from "vitest";
 import { closedPolicy, type FoundPolicy, policyState } from "./network-policy.ts";
 
 const labels = { "codecell/network": "none", "codecell/role": "cell" };
-const closed = closedPolicy() as unknown as FoundPolicy;
+const made = closedPolicy();
+const closed = { ...made, metadata: { ...made.metadata, uid: "u", generation: 1 } } as FoundPolicy;
 const other = (podSelector: object, spec: object): FoundPolicy =>
-  ({ metadata: { name: "other" }, spec: { podSelector, ...spec } }) as FoundPolicy;
+  ({ metadata: { name: "other", uid: "o", generation: 1 }, spec: { podSelector, ...spec } }) as FoundPolicy;
 
 test("the policy of codecell closes cells in both directions", () => {
-  expect(policyState([closed], labels)).toEqual({ isClosed: true, openedBy: [] });
-  expect(policyState([], labels).isClosed).toBe(false);
+  expect(policyState([closed], labels)).toEqual({ isClosed: true, openedBy: [], identity: "u/1" });
+  expect(policyState([], labels)).toEqual({ isClosed: false, openedBy: [], identity: undefined });
   const half = { ...closed, spec: { ...closed.spec, policyTypes: ["Ingress"] } };
   expect(policyState([half], labels).isClosed).toBe(false);
 });
@@ -21,7 +22,7 @@ test.each([
   ["nobody knows which pods", { matchExpressions: [{ key: "x", operator: "Gt", values: ["1"] }] }],
 ])("a policy that allows names for %s opens cells, because policies add up", (_, selector) => {
   const dns = other(selector, { egress: [{ ports: [{ port: 53 }] }] });
-  expect(policyState([closed, dns], labels)).toEqual({ isClosed: true, openedBy: ["other"] });
+  expect(policyState([closed, dns], labels)).toMatchObject({ isClosed: true, openedBy: ["other"] });
 });
 
 test("policies for other pods, and those that allow nothing, open nothing", () => {

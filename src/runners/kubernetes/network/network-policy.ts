@@ -24,7 +24,7 @@ const selectorSchema = z.object({
 });
 
 const policySchema = z.object({
-  metadata: z.object({ name: z.string() }),
+  metadata: z.object({ name: z.string(), uid: z.string().catch(""), generation: z.number().catch(0) }),
   spec: z.object({
     podSelector: selectorSchema.catch({}),
     policyTypes: z.array(z.string()).nullish(),
@@ -38,6 +38,8 @@ export type FoundPolicy = z.output<typeof policySchema>;
 /** Whether the closing policy is there, and which others open what it closes: policies of a namespace add up. */
 export interface PolicyState {
   readonly isClosed: boolean;
+  /** of the closing policy: another one after each change, also if that was undone. Undefined: it does not exist */
+  readonly identity: string | undefined;
   readonly openedBy: readonly string[];
 }
 
@@ -51,7 +53,8 @@ export function policyState(policies: readonly FoundPolicy[], labels: Readonly<R
   const openedBy = selecting
     .filter(({ spec }) => (spec.ingress?.length ?? 0) + (spec.egress?.length ?? 0) > 0)
     .map(({ metadata }) => metadata.name);
-  return { isClosed, openedBy };
+  const closing = policies.find(({ metadata }) => metadata.name === policyName)?.metadata;
+  return { isClosed, openedBy, identity: closing && `${closing.uid}/${closing.generation}` };
 }
 
 type Selector = z.output<typeof selectorSchema>;

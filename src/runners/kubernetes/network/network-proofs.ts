@@ -5,9 +5,9 @@ import { PromiseCache } from "../../../lib/waiting/promise-cache.ts";
 import type { GatewayPods } from "../gateway/gateway-pods.ts";
 import { closedLabel, labelsOf } from "../labels.ts";
 import type { NetworkFinding } from "../plan.ts";
-import { createPolicy, listPolicies, policyName, policyState } from "./network-policy.ts";
+import { createPolicy, listPolicies, type PolicyState, policyName, policyState } from "./network-policy.ts";
 import { apiServer, ProbePod, probePort, type Target } from "./probe-pod.ts";
-import { sharedProofAgeMs, shareProof } from "./shared-proof.ts";
+import { SharedProof } from "./shared-proof.ts";
 
 /** A proof holds this long: networks of clusters change rarely, and a proof takes seconds. */
 const proofMs = 3_600_000;
@@ -19,9 +19,11 @@ const kubeletPort = 10_250;
 const otherWay =
   "use a cluster whose network enforces NetworkPolicies, or set CODECELL_KUBERNETES_NETWORK=namespace where the namespace admits pods without the runtime's system call filter";
 
-type Proof =
-  | { readonly isEnforced: true; readonly atMs: number }
-  | { readonly isEnforced: false; readonly reason: string; readonly atMs: number };
+type ProbeAnswer = { readonly atMs: number } & (
+  | { readonly isEnforced: true }
+  | { readonly isEnforced: false; readonly reason: string }
+);
+type Proof = ProbeAnswer & { readonly policy: string };
 
 /**
  * Whether this cluster enforces NetworkPolicies, as probe pods have shown it. Many networks accept policies and ignore them, so
@@ -31,57 +33,65 @@ export class NetworkProofs {
   readonly #pods: () => Promise<GatewayPods>;
   readonly #logger: Logger;
   readonly #proofs = new PromiseCache<Proof>();
+  /** whether what others have proved counts; not after this process has seen the opposite */
+  #believesOthers: boolean;
 
-  constructor(pods: () => Promise<GatewayPods>, logger: Logger) {
+  constructor(pods: () => Promise<GatewayPods>, logger: Logger, { mustProve = false } = {}) {
     this.#pods = pods;
     this.#logger = logger;
+    this.#believesOthers = !mustProve;
   }
 
   /** Looks at the policies each time, because anybody who may can add one that opens what ours closes. */
   async find(image: string): Promise<NetworkFinding> {
     const pods = await this.#pods();
-    const proof = await this.#proof(pods, image);
-    if (!proof.isEnforced) return { by: "nothing", reason: proof.reason, hint: otherWay };
-    let state = policyState(await listPolicies(pods.api), cellLabels(pods));
-    if (!state.isClosed) {
-      await createPolicy(pods.api); // somebody deleted it
-      state = policyState(await listPolicies(pods.api), cellLabels(pods));
-    }
-    if (state.openedBy.length > 0) {
+    const lookedAtMs = performance.now();
+    const { isClosed, openedBy, identity } = await closingState(pods);
+    if (openedBy.length > 0) {
       return {
         by: "nothing",
-        reason: `these NetworkPolicies open the network of cells: ${state.openedBy.join(", ")}`,
+        reason: `these NetworkPolicies open the network of cells: ${openedBy.join(", ")}`,
         hint: `exclude pods with the label codecell/network=none from them`,
       };
     }
-    if (!state.isClosed) {
+    if (!isClosed || identity === undefined) {
       return {
         by: "nothing",
         reason: `the NetworkPolicy ${policyName} is not as codecell makes it`,
         hint: "delete it",
       };
     }
+    const proof = await this.#proof(pods, image, identity);
+    if (!proof.isEnforced) return { by: "nothing", reason: proof.reason, hint: otherWay };
+    if (proof.atMs > lookedAtMs) return await this.find(image); // policies may have changed meanwhile
     return { by: "policy", provedMs: performance.now() - proof.atMs };
   }
 
-  async #proof(pods: GatewayPods, image: string): Promise<Proof> {
-    const known = this.#proofs.get(pods.api.namespace, () => this.#findProof(pods, image));
+  /**
+   * A proof is about one NetworkPolicy. The attack: networks enforce a policy seconds after it was created, so one that somebody
+   * deleted and that was created again does not close a cell that starts now, whatever was proved before.
+   */
+  async #proof(pods: GatewayPods, image: string, policy: string): Promise<Proof> {
+    const known = this.#proofs.get(pods.api.namespace, () => this.#findProof(pods, image, policy));
     const proof = await known;
-    if (performance.now() - proof.atMs < (proof.isEnforced ? proofMs : refusalMs)) return proof;
+    const isRecent = performance.now() - proof.atMs < (proof.isEnforced ? proofMs : refusalMs);
+    if (isRecent && proof.policy === policy) return proof;
     this.#proofs.forget(pods.api.namespace, known);
-    return await this.#proof(pods, image);
+    return await this.#proof(pods, image, policy);
   }
 
   /** What another gateway has proved, or this one proves now and tells the others. */
-  async #findProof(pods: GatewayPods, image: string): Promise<Proof> {
-    const ageMs = await sharedProofAgeMs(pods.api);
-    if (ageMs !== undefined && ageMs < proofMs) return { isEnforced: true, atMs: performance.now() - ageMs };
-    const proof = await this.#prove(pods, image);
-    if (proof.isEnforced) await shareProof(pods);
+  async #findProof(pods: GatewayPods, image: string, policy: string): Promise<Proof> {
+    const shared = new SharedProof(pods, policy);
+    const ageMs = this.#believesOthers ? await shared.ageMs() : undefined;
+    if (ageMs !== undefined && ageMs < proofMs) return { isEnforced: true, atMs: performance.now() - ageMs, policy };
+    const proof = { ...(await this.#prove(pods, image)), policy };
+    this.#believesOthers = proof.isEnforced;
+    await (proof.isEnforced ? shared.share() : shared.withdraw());
     return proof;
   }
 
-  async #prove(pods: GatewayPods, image: string): Promise<Proof> {
+  async #prove(pods: GatewayPods, image: string): Promise<ProbeAnswer> {
     this.#logger.info("trying whether the cluster enforces NetworkPolicies", { namespace: pods.api.namespace });
     try {
       await using cleanup = new Cleanup();
@@ -97,7 +107,6 @@ export class NetworkProofs {
           "the control failed: probe pods do not reach each other without a policy either, so nothing can be shown";
         return { isEnforced: false, reason, atMs: performance.now() };
       }
-      await createPolicy(pods.api);
       const closed = await start(true, reachable);
       const reached = new Set([
         ...closed.early,
@@ -148,6 +157,15 @@ async function control(open: ProbePod, listener: ProbePod): Promise<Target[] | u
 
 function podTargets(name: string, host: string): Target[] {
   return (["tcp", "udp"] as const).map((kind) => ({ name: `${name} (${kind})`, kind, host, port: probePort }));
+}
+
+/** What the namespace's policies mean for cells. Creates the closing one if nobody did, or if somebody deleted it. */
+async function closingState(pods: GatewayPods): Promise<PolicyState> {
+  const look = async () => policyState(await listPolicies(pods.api), cellLabels(pods));
+  const state = await look();
+  if (state.identity !== undefined) return state;
+  await createPolicy(pods.api);
+  return await look();
 }
 
 function cellLabels({ gateway }: GatewayPods): Record<string, string> {

@@ -1,75 +1,111 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { silentLogger } from "../../../lib/log/logger.ts";
 import { ApiRefusal } from "../client/api-refusal.ts";
 import type { ApiRequest, ClusterApi } from "../client/cluster-api.ts";
 import type { GatewayPods } from "../gateway/gateway-pods.ts";
-import { sharedProofAgeMs, shareProof } from "./shared-proof.ts";
+import { kubernetesSettings } from "../settings.ts";
+import { SharedProof } from "./shared-proof.ts";
 
-const made = new Date("2026-01-01T12:00:00Z");
 interface Stored {
-  metadata: object;
-  data?: object | undefined;
+  metadata: { name: string; creationTimestamp?: string };
+  data?: Record<string, string> | undefined;
 }
 
-/** An API server with room for one ConfigMap, and the gateway that talks to it. */
+/** An API server with ConfigMaps and a clock of its own, and the gateways that talk to it. */
 function cluster({ refuses = 0 } = {}) {
-  const state: { stored: Stored | undefined } = { stored: undefined };
+  const stored = new Map<string, Stored>();
+  const server = { nowMs: Date.parse("2026-01-01T12:00:00Z"), stored };
+  const send = ({ verb, path, body }: ApiRequest): unknown => {
+    if (refuses > 0) throw new ApiRefusal(refuses, "", "refused");
+    if (path === "/version") return {};
+    if (verb === "create") {
+      const { metadata, data } = body as Stored;
+      if (stored.has(metadata.name)) throw new ApiRefusal(409, "AlreadyExists", "exists");
+      const creationTimestamp = new Date(server.nowMs).toISOString();
+      stored.set(metadata.name, { metadata: { ...metadata, creationTimestamp }, data });
+      return {};
+    }
+    const name = path.split("/").at(-1) ?? "";
+    const found = stored.get(name);
+    if (found === undefined) throw new ApiRefusal(404, "NotFound", "not found");
+    if (verb === "delete") stored.delete(name);
+    return found;
+  };
   const api = {
     path: (...parts: string[]) => `/${parts.join("/")}`,
     explain: (error: unknown) => error,
-    async json({ verb, body }: ApiRequest) {
-      if (refuses > 0) throw new ApiRefusal(refuses, "", "refused");
-      if (verb === "create") {
-        const { metadata, data } = body as Stored;
-        state.stored = { metadata: { ...metadata, creationTimestamp: made.toISOString() }, data };
-        return state.stored;
-      }
-      if (state.stored === undefined) throw new ApiRefusal(404, "NotFound", "not found");
-      const found = state.stored;
-      if (verb === "delete") state.stored = undefined;
-      return found;
-    },
+    json: async (request: ApiRequest) => send(request),
+    dated: async (request: ApiRequest) => ({ answer: send(request), serverMs: server.nowMs }),
   } as unknown as ClusterApi;
-  const pods = { api, gateway: "g1", logger: silentLogger } as unknown as GatewayPods;
-  return { state, api, pods };
+  const proof = (env: NodeJS.ProcessEnv = {}, policy = "uid/1") => {
+    const pods = { api, gateway: "g1", logger: silentLogger, settings: kubernetesSettings(env) };
+    return new SharedProof(pods as unknown as GatewayPods, policy);
+  };
+  return { server, proof };
 }
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"], now: made }));
-afterEach(() => void vi.useRealTimers());
-
-test("a proof of one gateway is found by the others, with its age, and a newer one replaces it", async () => {
-  const { api, pods, state } = cluster();
-  expect(await sharedProofAgeMs(api)).toBeUndefined();
-  await shareProof(pods);
-  vi.setSystemTime(made.getTime() + 90_000);
-  expect(await sharedProofAgeMs(api)).toBe(90_000);
-  const { stored } = state;
-  await shareProof(pods);
-  expect(state.stored).not.toBe(stored);
+test("a proof of one gateway is found by the others, with its age by the server's clock, and a newer one replaces it", async () => {
+  const { server, proof } = cluster();
+  expect(await proof().ageMs()).toBeUndefined();
+  await proof().share();
+  server.nowMs += 90_000;
+  expect(await proof().ageMs()).toBe(90_000);
+  await proof().share();
+  expect(await proof().ageMs()).toBe(0);
 });
 
-test("a proof from the future is new if the clocks differ by a second, and none if they differ by minutes", async () => {
-  const { api, pods } = cluster();
-  await shareProof(pods);
-  vi.setSystemTime(made.getTime() - 1_000);
-  expect(await sharedProofAgeMs(api)).toBe(0);
-  vi.setSystemTime(made.getTime() - 120_000);
-  expect(await sharedProofAgeMs(api)).toBeUndefined();
+test("a proof about other pods, or about another NetworkPolicy, is none, and stays for those who need it", async () => {
+  const { proof } = cluster();
+  await proof().share();
+  const others = [
+    proof({ CODECELL_KUBERNETES_RUNTIME_CLASS: "gvisor" }),
+    proof({ CODECELL_KUBERNETES_NODE_SELECTOR: "pool=cells" }),
+    proof({}, "uid/2"),
+  ];
+  for (const other of others) expect(await other.ageMs()).toBeUndefined();
+  await others[0]?.share();
+  await others[0]?.withdraw();
+  expect(await proof().ageMs()).toBe(0);
+});
+
+test("a proof that was restored from a backup or copied from another cluster is none", async () => {
+  const { server, proof } = cluster();
+  await proof().share();
+  server.nowMs += 30 * 60_000;
+  for (const { metadata } of server.stored.values()) metadata.creationTimestamp = new Date(server.nowMs).toISOString();
+  expect(await proof().ageMs()).toBeUndefined();
 });
 
 test.each<[string, (stored: Stored) => void]>([
-  ["about another policy", (stored) => Object.assign(stored, { data: { policy: "other" } })],
+  ["about other labels", ({ data }) => Object.assign(data ?? {}, { subject: "other" })],
   ["without content", (stored) => Object.assign(stored, { data: undefined })],
   ["without a date", (stored) => Object.assign(stored, { metadata: { creationTimestamp: "soon" } })],
+  ["from the future", ({ data }) => Object.assign(data ?? {}, { at: "2027-01-01T12:00:00Z" })],
 ])("a proof %s is none", async (_, spoil) => {
-  const { api, pods, state } = cluster();
-  await shareProof(pods);
-  if (state.stored) spoil(state.stored);
-  expect(await sharedProofAgeMs(api)).toBeUndefined();
+  const { server, proof } = cluster();
+  await proof().share();
+  for (const stored of server.stored.values()) spoil(stored);
+  expect(await proof().ageMs()).toBeUndefined();
 });
 
-test("a proof that cannot be read or written is none, and no error", async () => {
-  const { api, pods } = cluster({ refuses: 403 });
-  await shareProof(pods);
-  expect(await sharedProofAgeMs(api)).toBeUndefined();
+test("nothing is proved by a server that does not say what time it is", async () => {
+  const { server, proof } = cluster();
+  server.nowMs = Number.NaN;
+  await proof().share();
+  expect(server.stored.size).toBe(0);
+});
+
+test("a proof that was withdrawn is none", async () => {
+  const { proof } = cluster();
+  await proof().share();
+  await proof().withdraw();
+  await proof().withdraw();
+  expect(await proof().ageMs()).toBeUndefined();
+});
+
+test("a proof that cannot be read, written or withdrawn is none, and no error", async () => {
+  const { proof } = cluster({ refuses: 403 });
+  await proof().share();
+  await proof().withdraw();
+  expect(await proof().ageMs()).toBeUndefined();
 });

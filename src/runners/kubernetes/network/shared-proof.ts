@@ -2,57 +2,87 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { canonicalJson } from "../../../policy/hash.ts";
 import { ApiRefusal } from "../client/api-refusal.ts";
-import type { ClusterApi } from "../client/cluster-api.ts";
 import type { GatewayPods } from "../gateway/gateway-pods.ts";
 import { closedLabel, labelsOf } from "../labels.ts";
 import { closedPolicy } from "./network-policy.ts";
 
-export const proofName = "codecell-network-proof";
-/** Clocks of the API server and of this machine differ by less, or its proofs are not used. */
-const clockMs = 60_000;
+/** The object was created in the moment that it names, give or take a slow request. */
+const slowMs = 60_000;
 
 const proofSchema = z.object({
-  metadata: z.object({ creationTimestamp: z.string() }),
-  data: z.object({ policy: z.string() }),
+  metadata: z.object({ creationTimestamp: z.iso.datetime() }),
+  data: z.object({ subject: z.string(), policy: z.string(), at: z.iso.datetime() }),
 });
 
 /**
- * How long ago a gateway of this namespace has proved that the network enforces NetworkPolicies. Whoever can forge the ConfigMap
- * that says so can also replace the kernel's, which cells run.
+ * What other gateways and commands have proved about the network, in a ConfigMap. A proof is about the pods that were tried: other
+ * classes, nodes and NetworkPolicies need their own. Whoever can forge the ConfigMap can also replace the kernel's, which cells run.
  */
-export async function sharedProofAgeMs(api: ClusterApi): Promise<number | undefined> {
-  const request = { verb: "get", resource: "configmaps", path: api.path("configmaps", proofName) } as const;
-  const answer = await api.json(request).catch((error: unknown) => {
-    if (error instanceof ApiRefusal) return undefined;
-    throw api.explain(error, request);
-  });
-  const { success, data: proof } = proofSchema.safeParse(answer);
-  if (!success || proof.data.policy !== policyHash()) return undefined;
-  const ageMs = Date.now() - Date.parse(proof.metadata.creationTimestamp);
-  return ageMs >= -clockMs ? Math.max(0, ageMs) : undefined;
-}
+export class SharedProof {
+  readonly name: string;
+  readonly #pods: Pick<GatewayPods, "api" | "gateway" | "logger">;
+  readonly #subject: string;
+  readonly #policy: string;
 
-/** Tells the other gateways, and the next one on this machine. The API server's clock says when. */
-export async function shareProof({ api, gateway, logger }: GatewayPods): Promise<void> {
-  const body = {
-    ...{ apiVersion: "v1", kind: "ConfigMap", immutable: true },
-    metadata: { name: proofName, labels: labelsOf("proof", gateway) },
-    data: { policy: policyHash() },
-  };
-  try {
-    await api
-      .json({ verb: "delete", resource: "configmaps", path: api.path("configmaps", proofName) })
-      .catch(ignore(404));
-    await api.json({ verb: "create", resource: "configmaps", path: api.path("configmaps"), body }).catch(ignore(409));
-  } catch (error) {
-    logger.warn("other gateways have to prove the network themselves", { error });
+  /** `policy` is the identity of the NetworkPolicy that closes cells now. */
+  constructor(pods: Pick<GatewayPods, "api" | "gateway" | "logger" | "settings">, policy: string) {
+    this.#pods = pods;
+    this.#policy = policy;
+    const { runtimeClass = null, nodeSelector } = pods.settings;
+    const text = canonicalJson({ spec: closedPolicy().spec, labels: closedLabel, runtimeClass, nodeSelector });
+    this.#subject = createHash("sha256").update(text).digest("hex");
+    this.name = `codecell-network-proof-${this.#subject.slice(0, 10)}`;
   }
-}
 
-/** What was proved: this policy closes pods with this label. */
-function policyHash(): string {
-  const text = canonicalJson({ spec: closedPolicy().spec, labels: closedLabel });
-  return createHash("sha256").update(text).digest("hex");
+  /** How long ago, by the API server's clock alone. Undefined: nobody has proved this. */
+  async ageMs(): Promise<number | undefined> {
+    const { api } = this.#pods;
+    const request = { verb: "get", resource: "configmaps", path: api.path("configmaps", this.name) } as const;
+    const found = await api.dated(request).catch((error: unknown) => {
+      if (error instanceof ApiRefusal) return undefined;
+      throw api.explain(error, request);
+    });
+    const { data: proof } = proofSchema.safeParse(found?.answer);
+    if (found === undefined || proof?.data.subject !== this.#subject || proof.data.policy !== this.#policy) {
+      return undefined;
+    }
+    const atMs = Date.parse(proof.data.at);
+    // The attack: a copy from a backup, or from another cluster, looks as new as the moment in which it was restored.
+    const isCopy = !(Math.abs(Date.parse(proof.metadata.creationTimestamp) - atMs) <= slowMs);
+    const ageMs = found.serverMs - atMs;
+    return isCopy || !(ageMs > -slowMs) ? undefined : Math.max(0, ageMs);
+  }
+
+  /** Tells the other gateways, and the next command. */
+  async share(): Promise<void> {
+    const { api, gateway, logger } = this.#pods;
+    try {
+      const { serverMs } = await api.dated({ verb: "get", resource: "version", path: "/version" });
+      if (Number.isNaN(serverMs)) return;
+      const body = {
+        ...{ apiVersion: "v1", kind: "ConfigMap", immutable: true },
+        metadata: { name: this.name, labels: labelsOf("proof", gateway) },
+        data: { subject: this.#subject, policy: this.#policy, at: new Date(serverMs).toISOString() },
+      };
+      await this.#delete();
+      await api.json({ verb: "create", resource: "configmaps", path: api.path("configmaps"), body }).catch(ignore(409));
+    } catch (error) {
+      logger.warn("other gateways have to prove the network themselves", { error });
+    }
+  }
+
+  /** What somebody proved earlier is not true, or not anymore. */
+  async withdraw(): Promise<void> {
+    await this.#delete().catch((error: unknown) => {
+      this.#pods.logger.warn("an earlier proof of the network could not be withdrawn", { name: this.name, error });
+    });
+  }
+
+  async #delete(): Promise<void> {
+    const { api } = this.#pods;
+    const request = { verb: "delete", resource: "configmaps", path: api.path("configmaps", this.name) } as const;
+    await api.json(request).catch(ignore(404));
+  }
 }
 
 function ignore(status: number) {

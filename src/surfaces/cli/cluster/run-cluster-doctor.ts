@@ -42,11 +42,13 @@ async function runInOneCell(
   logger: Logger,
   signal: AbortSignal,
 ): Promise<CellTrial> {
+  // Somebody who has changed the cluster's network asks the doctor whether it is closed, and not what it was before.
+  const use = { named: "kubernetes", isForOneCell: true, mustProve: true } as const;
   // Nothing of this run is worth an entry in an audit, and one cell needs no pool.
   const own = { ...policy, audit: { ...policy.audit, enabled: false }, session: { ...policy.session, pool: 0 } };
   const startedMs = performance.now();
   try {
-    const there = await runners(logger, { named: "kubernetes", isForOneCell: true });
+    const there = await runners(logger, use);
     await using sessions = await LiveSessions.open({ policy: own, runners: there, logger });
     const examinedAtMs = performance.now();
     const session = await sessions.openSession({ signal });

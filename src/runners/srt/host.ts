@@ -12,7 +12,7 @@ import { findHostRoot } from "../linux/mounts/host-root.ts";
 import { assertEnterable } from "../linux/users/assert-enterable.ts";
 import { CellUsers } from "../linux/users/cell-users.ts";
 import { findSrtPackage, type SrtPackage } from "./package.ts";
-import { WrapService } from "./wrap-service.ts";
+import { WrapServices } from "./wrap-services.ts";
 
 /** How the srt runner sets up this host. */
 export interface SrtHostOptions {
@@ -33,8 +33,7 @@ export interface SrtHost {
   readonly programs: readonly string[];
   /** users for cells, if codecell runs as root */
   readonly users: CellUsers | undefined;
-  /** one per uid, because srt's command depends on who can access the paths */
-  service(uid: number | undefined): WrapService;
+  readonly services: WrapServices;
 }
 
 /** Finds the package and prepares directories. `cleanup` undoes it. */
@@ -59,19 +58,11 @@ export async function openSrtHost(options: SrtHostOptions, cleanup: Cleanup): Pr
   const directory = join(ownDir, "empty");
   await mkdir(directory, { mode: 0o755 });
   const { links, directories, etc } = findHostRoot();
-  const services = new Map<number | undefined, WrapService>();
-  const service = (uid: number | undefined): WrapService => {
-    const known = services.get(uid);
-    if (known?.isAlive) return known;
-    const started = new WrapService({ srt, directory, uid, timeoutMs: options.wrapTimeoutMs });
-    services.set(uid, started);
-    cleanup.defer(() => started[Symbol.asyncDispose]());
-    return started;
-  };
+  const services = new WrapServices({ srt, directory, timeoutMs: options.wrapTimeoutMs }, cleanup);
   // srt shows host paths only, so names of ports and protocols come from the host's own files
   const names = Object.keys(internetNames)
     .map((name) => `/etc/${name}`)
     .filter((path) => existsSync(path));
   const programs = ["/usr", ...links.map(({ path }) => path), ...directories, ...etc, ...names, srt.filterDirectory];
-  return { srt, runtimeDir, ownDir, programs, users, service };
+  return { srt, runtimeDir, ownDir, programs, users, services };
 }

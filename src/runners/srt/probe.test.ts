@@ -2,9 +2,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { scriptedSrt, srtWords } from "../../../test/support/scripted-srt.ts";
+import { Cleanup } from "../../lib/cleanup.ts";
 import type { SrtHost } from "./host.ts";
 import { trySrt } from "./probe.ts";
-import { WrapService } from "./wrap-service.ts";
+import { WrapServices } from "./wrap-services.ts";
 
 /** Pids of processes with a mark in their command line. A zombie has no command line. */
 function marked(mark: string): string[] {
@@ -29,10 +30,10 @@ describe.skipIf(process.platform !== "linux")("trySrt with a fake of sandbox-run
     const mark = `3${process.pid}.5`; // seconds, long enough
     const wrapped = `/bin/sh -c "sleep ${mark} & sleep ${mark} & wait" ${srtWords}`;
     const srt = scriptedSrt(`cleanupAfterCommand() {}, wrapWithSandbox: async () => ${JSON.stringify(wrapped)}`);
-    await using service = new WrapService({ srt, directory: tmpdir(), uid: undefined });
+    await using cleanup = new Cleanup();
     const host: SrtHost = {
       ...{ srt, runtimeDir: tmpdir(), ownDir: tmpdir(), programs: [], users: undefined },
-      service: () => service,
+      services: new WrapServices({ srt, directory: tmpdir() }, cleanup),
     };
     const trying = trySrt(host, 15_000);
     const refused = expect(trying).rejects.toMatchObject({

@@ -21,9 +21,9 @@ export async function trySrt(host: SrtHost, timeoutMs: number): Promise<void> {
 
 async function runNothing(host: SrtHost, signal: AbortSignal): Promise<void> {
   const uid = host.users?.forPolicy({ mounts: [], policyHash: "0" });
-  const service = host.service(uid);
+  const srt = host.services.of(uid);
   // Only srt's proxy needs socat, and cells do not use it.
-  const errors = (await service.missing(signal)).filter((error) => !error.includes("socat"));
+  const errors = (await srt.missing(signal)).filter((error) => !error.includes("socat"));
   if (errors.length > 0) {
     const hint = "apt install bubblewrap ripgrep (Debian, Ubuntu), dnf install bubblewrap ripgrep (Fedora)";
     throw new CodecellError(
@@ -33,7 +33,8 @@ async function runNothing(host: SrtHost, signal: AbortSignal): Promise<void> {
     );
   }
   const workspace = `${host.ownDir}/empty`;
-  const wrapped = await service.wrap("exit 0", srtSettings({ ...host, workspace, mounts: [], denied: [] }), signal);
+  const settings = srtSettings({ ...host, workspace, mounts: [], denied: [] });
+  const { wrapped, service } = await host.services.wrap(uid, "exit 0", settings, signal);
   try {
     const trial = spawnWrapped(wrapped, uid);
     signal.addEventListener("abort", trial.kill, { once: true });

@@ -123,8 +123,9 @@ class SrtRunner implements SandboxRunner {
     const settings = srtSettings({ programs, workspace, isReadOnly, ...hostPaths(mounts) });
     const config = await srtCellConfig({ policy: spec.policy, workspace, mounts, arch: hostArch(), guard });
     // one per policy: the command does not depend on whose the workspace is
-    const service = host.service(host.users?.forPolicy(owner));
-    const wrapped = await service.wrap(cellCommand(python.executable, kernelDirectory, config), settings, signal);
+    const wrapUid = host.users?.forPolicy(owner);
+    const command = cellCommand(python.executable, kernelDirectory, config);
+    const { wrapped, service } = await host.services.wrap(wrapUid, command, settings, signal);
     cleanup.defer(() => service.ended());
     const process = spawnWrapped(wrapped, uid);
     cleanup.defer(process.kill);

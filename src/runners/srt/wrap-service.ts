@@ -48,6 +48,7 @@ export class WrapService implements AsyncDisposable {
   readonly #exited: Promise<unknown>;
   readonly #timeoutMs: number;
   #isLate = false;
+  #hasStarted = false;
   #next = 0;
   readonly #errors: Promise<readonly string[]>;
 
@@ -69,8 +70,9 @@ export class WrapService implements AsyncDisposable {
     this.#errors = new Promise((resolve, reject) => {
       lines.on("line", (line) => {
         const hello = helloSchema.safeParse(parsed(line));
-        if (hello.success) resolve(hello.data.errors);
-        else this.#receive(line);
+        if (!hello.success) return this.#receive(line);
+        this.#hasStarted = true;
+        resolve(hello.data.errors);
       });
       void this.#exited.then(() => {
         const error = this.#ended();
@@ -87,6 +89,11 @@ export class WrapService implements AsyncDisposable {
   /** False after a timeout, so that the next start uses a new process. */
   get isAlive(): boolean {
     return !this.#isLate && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** Whether it worked and then ended by itself, or was killed by somebody else. */
+  get hasVanished(): boolean {
+    return this.#hasStarted && !this.#isLate && !this.isAlive;
   }
 
   /** What srt reports as missing on this machine. */
@@ -159,7 +166,8 @@ export class WrapService implements AsyncDisposable {
       return new CodecellError("cell_start_failed", message, { hint: doctorHint });
     }
     const lastLine = this.#diagnostics().trim().split("\n").filter(Boolean).at(-1) ?? "";
-    return new CodecellError("cell_start_failed", `sandbox-runtime did not start${lastLine ? `: ${lastLine}` : ""}`, {
+    const what = this.#hasStarted ? "ended unexpectedly" : "did not start";
+    return new CodecellError("cell_start_failed", `sandbox-runtime ${what}${lastLine ? `: ${lastLine}` : ""}`, {
       hint: doctorHint,
     });
   }

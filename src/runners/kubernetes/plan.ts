@@ -111,7 +111,7 @@ const table: AnswerTable<ClusterFacts> = {
   "proc.disk": ({ proc }, { sizesMemoryFiles, runtimeClass }) =>
     sizesMemoryFiles
       ? byOs(
-          `size limit of the tmpfs; each cell checks it before it runs code${declaredIsolation(runtimeClass) === "gvisor" ? "; gVisor does not count files without content" : ""}`,
+          `size limit of the tmpfs; each cell checks it before it runs code; ${declaredIsolation(runtimeClass) === "gvisor" ? "gVisor does not count files without content" : "the supervisor counts each entry as at least 4 KiB"}`,
         )
       : bySupervisor(
           `size of the workspace every 20 ms, with at least 4 KiB for each entry; RLIMIT_FSIZE of ${formatSize(proc.diskBytes)} for each file`,

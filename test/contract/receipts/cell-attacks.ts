@@ -458,6 +458,20 @@ print(json.dumps([stored, made]))`;
   };
 }
 
+/** Content is limited by the OS. Entries without content are counted by the supervisor, which ends the run. */
+export const podDiskFull: Attack = async (attacked) => {
+  await tmpfsFull({ countsFiles: false })(attacked);
+  const session = await attacked.fresh();
+  const most = attacked.policy.proc.diskBytes / 4_096;
+  const make = (count: number) => `import os, time
+for n in range(${count}): os.close(os.open(f"empty-{n}", os.O_CREAT))
+time.sleep(${count > most ? 15 : 0.2})
+for name in os.listdir(): os.remove(name)`;
+  expect((await session.run(make(most / 2))).status).toBe("ok");
+  expect((await session.run(make(most * 2))).status).toBe("out_of_memory");
+  await session.close();
+};
+
 /** Named, deleted and nameless files all count, a write beyond the limit fails, and the session goes on. */
 export const diskFull: Attack = async ({ fresh, policy }) => {
   const limit = policy.proc.diskBytes;

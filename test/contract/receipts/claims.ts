@@ -284,8 +284,8 @@ export const claims: ClaimTable = {
         ),
         claim(
           "os",
-          `size limit of the tmpfs; each cell checks it before it runs code${mounts}`,
-          attackedToo(cell.tmpfsFull({ countsFiles: false })),
+          `size limit of the tmpfs; each cell checks it before it runs code; the supervisor counts each entry as at least 4 KiB${mounts}`,
+          attackedToo(cell.podDiskFull),
         ),
         claim("os", `size limit of the tmpfs${mounts}`, attackedToo(cell.tmpfsFull({ countsFiles: false }))),
         claim("os", `size and inode limit of the tmpfs${mounts}`, attackedToo(cell.tmpfsFull({ countsFiles: true }))),

@@ -33,8 +33,9 @@ class Host:
         self.placed = []
         self.slices = 0
         descriptor = os.open(root, os.O_PATH | os.O_DIRECTORY)
-        self.room = 1 << 20  # entries; less than none: the files are too large already
-        has_room = lambda entries: entries <= self.room
+        self.room = 1 << 20  # for so many entries; less than none: the files are too large already
+        count = lambda: sum(len(directories) + len(files) for _, directories, files in os.walk(root))
+        has_room = lambda entries: count() + entries <= self.room
         self.files = ServedFiles(descriptor, self.outlet, lambda path, stat: self.placed.append(path), has_room)
         self.ids = 0
 
@@ -354,10 +355,19 @@ class Uploads(ServedFilesTest):
         self.host.room = -1
         self.host.files.take_data(0, header["id"], b"def")
         self.assertEqual(outcome(self.host.messages()[-1][0]), "too_large")
-        self.host.room = 2
+        self.host.room = 3
         self.assertEqual(outcome(self.host.upload(3, b"abc", "a/b/c/d")), "too_large")
-        self.assertEqual(outcome(self.host.upload(4, b"abc", "a/b/c")), True)
-        self.assertEqual((self.host.files.uploads, os.listdir(self.root)), ({}, ["a"]))
+        self.assertEqual((self.host.files.uploads, os.listdir(self.root)), ({}, []))
+
+    def test_an_upload_needs_room_for_what_is_new_only(self):
+        os.makedirs(os.path.join(self.root, "a/b"))
+        self.host.room = 3
+        self.assertEqual(outcome(self.host.ask("write", upload=1, size=0)[0]), True)
+        self.assertEqual(outcome(self.host.ask("write", upload=1, size=0)[0]), True)
+        self.assertEqual(outcome(self.host.ask("place", upload=1, path="a/b/c")[0]), True)
+        self.host.room = 5
+        self.assertEqual(outcome(self.host.upload(2, b"abc", "a/d/e")), True)
+        self.assertEqual(outcome(self.host.ask("write", upload=3, size=0)[0]), "too_large")
 
     def test_an_upload_whose_draft_or_directory_the_program_removes_is_refused(self):
         self.host.send("write", upload=1, size=0)

@@ -150,14 +150,14 @@ class ServedFiles:
 
     # ---------------------------------------------------------------- uploads
 
-    def want_room(self, entries):
+    def want_room(self, entries=0):
         if not self.has_room(entries):
             raise Refused("too_large", "the disk of the cell is full")
 
     def write(self, header):
-        self.want_room(1)
         key = (header.get("branch", 0), header["upload"])
         if key not in self.uploads:
+            self.want_room(1)
             if len(self.uploads) >= MAX_UPLOADS:
                 raise Refused("too_large", "more than %d uploads are under way" % MAX_UPLOADS)
             self.uploads[key] = Upload(self.workspace)
@@ -186,7 +186,7 @@ class ServedFiles:
     def take(self, transfer, data):
         size = len(data)
         transfer.upload.write(data)
-        self.want_room(0)
+        self.want_room()
         transfer.left -= size
         if transfer.left:
             self.grant(transfer)
@@ -202,8 +202,7 @@ class ServedFiles:
         if upload is None:
             raise Refused("file_missing", "there is no such upload")
         try:
-            self.want_room(header["path"].count("/"))  # its directories
-            self.on_placed(header["path"], (yield from upload.place(header["path"])))
+            self.on_placed(header["path"], (yield from upload.place(header["path"], self.want_room)))
         except BaseException:
             upload.drop()
             raise

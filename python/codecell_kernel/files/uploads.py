@@ -19,14 +19,17 @@ class Upload:
     def write(self, data):
         write_all(self.draft.file, data)
 
-    def place(self, path):
-        """Gives the file its name and makes missing directories. A generator that returns what is known of the file then."""
+    def place(self, path, want_room):
+        """Gives the file its name and makes missing directories. A generator that returns what is known of the file then.
+
+        `want_room` raises `Refused` if the disk is too full now."""
         parts = parts_of(path)
         opened, made = [posix.open(".", STEP, dir_fd=self.workspace.root)], []
         try:
             for part in parts[:-1]:
                 if make_directory(part, opened[-1]):
                     made.append((opened[-1], part))
+                    want_room()
                 opened.append(posix.open(part, STEP, dir_fd=opened[-1]))
             if not self.workspace.is_own(opened[-1]):
                 raise Refused("file_refused", "%s is in a directory that the policy mounts" % path)

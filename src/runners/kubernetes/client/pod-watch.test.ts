@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { silentLogger } from "../../../lib/log/logger.ts";
+import { ApiRefusal } from "./api-refusal.ts";
 import type { ClusterApi } from "./cluster-api.ts";
 import { PodWatch } from "./pod-watch.ts";
 
@@ -49,4 +50,33 @@ test("a listener that leaves twice does not take along the one that came after i
   first[Symbol.dispose]();
   await tell("ADDED", pod("cell", "1"));
   expect(heard).toEqual(["1"]);
+});
+
+test("a pod that is created while the watch lists pods again is not gone because the list is older", async () => {
+  const lists: ((answer: object) => void)[] = [];
+  const listed = (...items: object[]) => ({ metadata: { resourceVersion: "1" }, items });
+  let expire: () => void = () => {};
+  const api = {
+    path: () => "/api/v1/namespaces/cells/pods",
+    json: () => new Promise<object>((resolve) => lists.push(resolve)),
+    // biome-ignore lint/correctness/useYield: a watch that tells nothing
+    async *lines() {
+      await new Promise<void>((resolve) => {
+        expire = resolve;
+      });
+      throw new ApiRefusal(410, "Expired", "too old");
+    },
+  };
+  const opening = new PodWatch(api as unknown as ClusterApi, "", silentLogger).open();
+  lists[0]?.(listed(pod("older", "0")));
+  const watch = await opening;
+  const heard: (string | undefined)[] = [];
+  watch.listen("older", (one) => heard.push(one?.metadata.uid));
+  watch.listen("new", (one) => heard.push(one?.metadata.uid));
+  await expect.poll(() => (expire(), lists.length)).toBe(2);
+  watch.created(pod("new", "1"));
+  lists[1]?.(listed());
+  await expect.poll(() => watch.get("older")).toBeUndefined();
+  expect(watch.get("new")?.metadata.uid).toBe("1");
+  expect(heard).toEqual(["0", undefined]);
 });

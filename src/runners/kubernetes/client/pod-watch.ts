@@ -114,13 +114,14 @@ export class PodWatch implements AsyncDisposable {
   async #list(): Promise<void> {
     const request = { verb: "list", resource: "pods", path: this.#api.path("pods"), timeoutMs: listMs } as const;
     const query = { labelSelector: this.#selector };
+    const known = [...this.#pods.keys()]; // a pod that is created after the server made its list is not in it, and not gone
     const answer = await this.#api.json({ ...request, query, signal: this.#stop.signal }).catch((error: unknown) => {
       throw error instanceof ApiRefusal && error.status === gone ? error : this.#api.explain(error, request);
     });
     const { items, metadata } = listSchema.parse(answer);
     const pods = items.map((item) => podSchema.parse(item));
     const names = new Set(pods.map((pod) => pod.metadata.name));
-    for (const name of this.#pods.keys()) if (!names.has(name)) this.#tell(name, undefined);
+    for (const name of known) if (!names.has(name)) this.#tell(name, undefined);
     for (const pod of pods) this.#tell(pod.metadata.name, pod);
     this.#version = metadata.resourceVersion;
   }

@@ -68,7 +68,7 @@ describe.skipIf(skips)(`the image of the service${missing.length > 0 ? ` (${miss
     await using service = await start(command, follow, ["compose.yaml"]);
     const log = await service.log(/dashboard \S+\s/);
     const [, token = ""] = /#token=(\S+)/.exec(log) ?? [];
-    expect(log).toContain(`http://localhost:7410/#token=${token}`);
+    expect(log).toContain(`http://127.0.0.1:7410/#token=${token}`);
     expect(await service.exec("id", "-u")).toBe("10002\n");
     await expect(service.exec("sh", "-c", "echo 1 > /opt/codecell/bin/x")).rejects.toThrow(/Read-only file system/);
     expect(await service.exec("sh", "-c", "cat /proc/1/status")).toMatch(/CapEff:\s+0{16}\n[\s\S]*NoNewPrivs:\s+1/);

@@ -26,9 +26,12 @@ const crowdedShare = 0.75;
 /** Longer than proxies keep an idle connection. If the server closed it first, the proxy's next request would fail. */
 const keepAliveMs = 65_000;
 
-/** The address for clients on this machine. A wildcard is none: requests that name it are refused, and browsers do not open it. */
+/**
+ * The address for clients on this machine. A wildcard is none: requests that name it are refused, and browsers do not open it.
+ * The attack: `localhost` may mean the other family first, where another user of the machine can listen and get the tokens.
+ */
 export function localUrl(url: string): string {
-  return url.replace(/\/\/(?:0\.0\.0\.0|\[::\]):/, "//localhost:");
+  return url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
 }
 
 /** Opens a port for a service, with limits for connections that are not authenticated yet. */

@@ -50,7 +50,7 @@ async function statusWith(headers: Record<string, string>): Promise<number> {
 }
 
 test.each([
-  ["0.0.0.0", "http://localhost:"],
+  ["0.0.0.0", "http://127.0.0.1:"],
   ["127.0.0.1", "http://127.0.0.1:"],
 ])("a service on %s learns an address that clients can use: %s", async (host, start) => {
   const learned: string[] = [];
@@ -61,7 +61,7 @@ test.each([
 });
 
 test("the address for clients of a service on every IPv6 address is this machine", () => {
-  expect(localUrl("http://[::]:7410")).toBe("http://localhost:7410");
+  expect(localUrl("http://[::]:7410")).toBe("http://[::1]:7410");
   expect(localUrl("http://[::1]:7410")).toBe("http://[::1]:7410");
 });
 

@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -19,4 +19,12 @@ test("there is none where everyone may pass", async () => {
 test.each(["a", "a/b"])("it is %s, if others may not enter that", async (path) => {
   await chmod(join(base, path), 0o700);
   expect(await closedDirectory(join(base, "a/b"))).toBe(join(base, path));
+});
+
+test("it may be on the way that a symbolic link takes", async () => {
+  await mkdir(join(base, "far/data"), { recursive: true, mode: 0o711 });
+  await symlink(join(base, "far/data"), join(base, "a/link"));
+  expect(await closedDirectory(join(base, "a/link"))).toBeUndefined();
+  await chmod(join(base, "far"), 0o700);
+  expect(await closedDirectory(join(base, "a/link"))).toBe(join(base, "far"));
 });

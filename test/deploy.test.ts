@@ -251,6 +251,11 @@ describe("values", () => {
     expect(() => renderChart(chart, values)).toThrow(message);
   });
 
+  test("exceptions of the other address family do not matter where cells reach no port", () => {
+    const cells = { ports: [], except: ["10.0.0.0/8"] };
+    expect(renderChart(chart, { ipFamily: "IPv6", networkPolicy: { cells } })).toContain("kind: NetworkPolicy");
+  });
+
   test.each(["my.codecell", "1codecell"])(
     "the chart refuses the release name %s, which no Service can have",
     (Name) => {

@@ -5,6 +5,7 @@ import { skippedWithout } from "../contract/required.ts";
 import { configMaps, networkPolicies, pods } from "../fakes/kubernetes-api/api/resource-table.ts";
 import { doubleAvailability } from "../fakes/kubernetes-api/availability.ts";
 import { KubernetesApiDouble } from "../fakes/kubernetes-api/kubernetes-api-double.ts";
+import { hasIpv6 } from "../fakes/kubernetes-api/node/pod-network.ts";
 import { podsOf, runnerOn, sessionsOn } from "./fake-cluster.ts";
 
 const probe = await doubleAvailability();
@@ -37,6 +38,14 @@ describe.skipIf(process.getuid?.() !== 0)("a cluster whose cells a NetworkPolicy
         message: expect.stringContaining("net.enabled"),
       });
       await expect.poll(() => podsOf(double, "probe")).toEqual([]);
+    });
+
+    test.skipIf(!hasIpv6)("enforces policies for IPv4 alone is refused, and the open addresses are named", async () => {
+      await using double = await KubernetesApiDouble.start({ network: "enforces for IPv4" });
+      const sessions = sessionsOn(double, {}, { network: "policy" });
+      await expect(sessions).rejects.toThrow(
+        /reached or was reached: another pod at fd00:244::\S+ \(tcp\), .*another pod on its link at fe80::\S+ \(udp\).* a cell on its link at fe80::/,
+      );
     });
 
     test("enforces policies is tried once, but anew for pods on other nodes and for a policy that was created again", async () => {

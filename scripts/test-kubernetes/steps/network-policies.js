@@ -51,13 +51,13 @@ export const policiesEnforced = {
   },
 };
 
-/** Runs the same connection attempt in a cell, under codecell. */
 /** An earlier step may have proved the network, when it was another. */
 async function forgetProof({ core }) {
   const labelSelector = "codecell/role=proof";
   await core.deleteCollectionNamespacedConfigMap({ namespace: cellsNamespace, labelSelector });
 }
 
+/** Runs the same connection attempt in a cell, under codecell. */
 async function openSession(context) {
   const stateDir = `${context.directory}/policies`;
   const codecell = await Codecell.open({ policy: parsePolicy({}), runners: [kubernetesRunner()], stateDir });

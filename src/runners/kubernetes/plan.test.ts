@@ -83,4 +83,10 @@ test("an exact disk is refused where kubelets give files in memory no size", () 
   expect(refusals({ proc: { exactDisk: true } }, { sizesMemoryFiles: false })).toEqual(["proc.exactDisk"]);
   expect(row("proc.disk", {}, { sizesMemoryFiles: false })?.by).toBe("supervisor watchdog");
   expect(row("proc.disk")?.by).toBe("os");
+  for (const sizesMemoryFiles of [true, false]) {
+    expect(row("proc.disk", {}, { sizesMemoryFiles })?.how).toContain("4 KiB");
+    const { how } = row("proc.disk", {}, { sizesMemoryFiles, runtimeClass: "gvisor" }) ?? {};
+    expect(how).toContain("gVisor does not count files without content");
+    expect(how).not.toContain("4 KiB");
+  }
 });

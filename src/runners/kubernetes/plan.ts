@@ -108,14 +108,17 @@ const table: AnswerTable<ClusterFacts> = {
       hint: "use Kubernetes 1.22 or newer, or set proc.exactDisk to false",
     };
   },
-  "proc.disk": ({ proc }, { sizesMemoryFiles, runtimeClass }) =>
-    sizesMemoryFiles
+  "proc.disk": ({ proc }, { sizesMemoryFiles, runtimeClass }) => {
+    const countsEntries = declaredIsolation(runtimeClass) !== "gvisor";
+    const uncounted = "gVisor does not count files without content";
+    return sizesMemoryFiles
       ? byOs(
-          `size limit of the tmpfs; each cell checks it before it runs code; ${declaredIsolation(runtimeClass) === "gvisor" ? "gVisor does not count files without content" : "the supervisor counts each entry as at least 4 KiB"}`,
+          `size limit of the tmpfs; each cell checks it before it runs code; ${countsEntries ? "the supervisor counts each entry as at least 4 KiB" : uncounted}`,
         )
       : bySupervisor(
-          `size of the workspace every 20 ms, with at least 4 KiB for each entry; RLIMIT_FSIZE of ${formatSize(proc.diskBytes)} for each file`,
-        ),
+          `size of the workspace every 20 ms${countsEntries ? ", with at least 4 KiB for each entry" : ""}; RLIMIT_FSIZE of ${formatSize(proc.diskBytes)} for each file${countsEntries ? "" : `; ${uncounted}`}`,
+        );
+  },
   env: (policy) => bySupervisor(`the interpreter's environment has ${onlyVariables(policy)}`),
   ...supervisedRules,
   "fs.deny": () => byOs("nothing is mounted"),

@@ -20,7 +20,7 @@ import type { GatewayPods } from "./gateway/gateway-pods.ts";
 import type { ClusterKernel } from "./kernel/cluster-kernels.ts";
 import { refuseOpened } from "./network/network-policy.ts";
 import { type ClusterFacts, type NetworkFinding, planKubernetes } from "./plan.ts";
-import { cellPod, longestSeconds } from "./pod/cell-pod.ts";
+import { cellPod, longestSeconds, watchedLimits } from "./pod/cell-pod.ts";
 import type { HardenedPod } from "./pod/hardened-pod.ts";
 import { exitOf, untilEnded } from "./pod/pod-exit.ts";
 import { StartedPod } from "./pod/started-pod.ts";
@@ -216,8 +216,7 @@ class KubernetesRunner implements SandboxRunner {
       setup: linuxKernelSetup(policy, {
         path: [...kernel.path],
         env: { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" },
-        watchMemoryBytes: policy.proc.memoryBytes,
-        ...(this.isolation === "gvisor" ? { watchProcesses: policy.proc.pids } : {}),
+        ...watchedLimits(policy, this.isolation === "gvisor"),
       }),
       kill: () => void pod.remove(),
       hasten: () => void pod.remove(), // closing the connection does not close the process's standard input

@@ -19,7 +19,7 @@ export async function claimsProblem(
   const { api } = pods;
   const { image } = pods.settings;
   if (channel !== "portforward") {
-    const hint = "use the channel portforward, which pods of gVisor do not have";
+    const hint = "use the channel portforward, which pods of gVisor and Kata do not have";
     return { reason: "pods of a warm pool are bound to their gateway over a forwarded port", hint };
   }
   if (!(await servesSandboxes(api))) {

@@ -59,7 +59,6 @@ test("a pod that is created while the watch lists pods again is not gone because
   const api = {
     path: () => "/api/v1/namespaces/cells/pods",
     json: () => new Promise<object>((resolve) => lists.push(resolve)),
-    // biome-ignore lint/correctness/useYield: a watch that tells nothing
     async *lines() {
       await new Promise<void>((resolve) => {
         expire = resolve;
@@ -73,7 +72,12 @@ test("a pod that is created while the watch lists pods again is not gone because
   const heard: (string | undefined)[] = [];
   watch.listen("older", (one) => heard.push(one?.metadata.uid));
   watch.listen("new", (one) => heard.push(one?.metadata.uid));
-  await expect.poll(() => (expire(), lists.length)).toBe(2);
+  await expect
+    .poll(() => {
+      expire();
+      return lists.length;
+    })
+    .toBe(2);
   watch.created(pod("new", "1"));
   lists[1]?.(listed());
   await expect.poll(() => watch.get("older")).toBeUndefined();

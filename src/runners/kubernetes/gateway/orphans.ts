@@ -123,7 +123,7 @@ export class Orphans {
 
   /** A gateway that was killed while it examined an image left the kernel's sources. */
   async #deleteSources(isDead: IsDead): Promise<void> {
-    const query = { labelSelector: `${selectorOf(managedBy)},${roleLabel}=examiner` };
+    const query = { labelSelector: selectorOf({ ...managedBy, [roleLabel]: "examiner" }) };
     const request = { verb: "list", resource: "configmaps", path: this.#api.path("configmaps"), query } as const;
     const { items } = configMapsSchema.parse(await this.#api.json(request));
     for (const { name, uid, labels } of items.map(({ metadata }) => metadata)) {

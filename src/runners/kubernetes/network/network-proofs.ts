@@ -6,7 +6,7 @@ import type { GatewayPods } from "../gateway/gateway-pods.ts";
 import { closedLabel, labelsOf } from "../labels.ts";
 import type { NetworkFinding } from "../plan.ts";
 import { createPolicy, listPolicies, type PolicyState, policyName, policyState } from "./network-policy.ts";
-import { apiServer, ProbePod, probePort, type Target } from "./probe-pod.ts";
+import { apiServer, ProbePod, type Target } from "./probe-pod.ts";
 import { SharedProof } from "./shared-proof.ts";
 
 /** A proof holds this long: networks of clusters change rarely, and a proof takes seconds. */
@@ -87,7 +87,7 @@ export class NetworkProofs {
     if (ageMs !== undefined && ageMs < proofMs) return { isEnforced: true, atMs: performance.now() - ageMs, policy };
     const proof = { ...(await this.#prove(pods, image)), policy };
     this.#believesOthers = proof.isEnforced;
-    await (proof.isEnforced ? shared.share() : shared.withdraw());
+    await (proof.isEnforced ? shared.share() : shared.withdrawAll());
     return proof;
   }
 
@@ -101,17 +101,23 @@ export class NetworkProofs {
         return pod;
       };
       const [open, listener] = await both(start(false), start(false));
-      const reachable = await control(open, listener);
-      if (reachable === undefined) {
-        const reason =
-          "the control failed: probe pods do not reach each other without a policy either, so nothing can be shown";
+      const { reachable, unreached } = await control(open, listener);
+      if (unreached.length > 0) {
+        const what = unreached.join(", ");
+        const reason = `the control failed: probe pods do not reach each other without a policy either, so nothing can be shown: ${what}`;
         return { isEnforced: false, reason, atMs: performance.now() };
       }
       const closed = await start(true, reachable);
       const reached = new Set([
         ...closed.early,
         ...(await closed.reached(reachable, rounds)),
-        ...(await open.reached(podTargets("a cell", closed.addresses.pod), rounds)),
+        ...(await open.reached(
+          [
+            ...closed.targets("a cell", closed.addresses),
+            ...closed.targets("a cell on its link", closed.linkAddresses),
+          ],
+          rounds,
+        )),
       ]);
       if (reached.size === 0) return { isEnforced: true, atMs: performance.now() };
       return {
@@ -139,24 +145,20 @@ async function both<Made>(one: Promise<Made>, other: Promise<Made>): Promise<[Ma
   return [await one, await other];
 }
 
-/** What a pod without a policy reaches: another pod for sure, or the control has failed, and what else there is. */
-async function control(open: ProbePod, listener: ProbePod): Promise<Target[] | undefined> {
-  const { pod, node } = listener.addresses;
-  const own = open.addresses.node;
-  const needed = podTargets("another pod", pod);
+/** What a pod without a policy reaches: all addresses of another pod for sure, or the control has failed, and what else there is. */
+async function control(open: ProbePod, listener: ProbePod): Promise<{ reachable: Target[]; unreached: string[] }> {
+  const needed = listener.targets("another pod", listener.addresses);
+  const nodes = [...new Set([...listener.nodeAddresses, ...open.nodeAddresses])];
   const others: Target[] = [
-    ...[node, own]
-      .filter((host, at, all) => host !== undefined && all.indexOf(host) === at)
-      .map((host) => ({ name: `the node ${host}`, kind: "tcp" as const, host: host ?? "", port: kubeletPort })),
+    ...listener.targets("another pod on its link", listener.linkAddresses),
+    ...nodes.map((host) => ({ name: `the node ${host}`, kind: "tcp" as const, host, port: kubeletPort })),
     { name: "the API server", kind: "tcp", host: apiServer, port: 443 },
   ];
-  const reached = await open.reached([...needed, ...others], 2);
-  if (!needed.every(({ name }) => reached.includes(name))) return undefined;
-  return [...needed, ...others].filter(({ name }) => reached.includes(name));
-}
-
-function podTargets(name: string, host: string): Target[] {
-  return (["tcp", "udp"] as const).map((kind) => ({ name: `${name} (${kind})`, kind, host, port: probePort }));
+  const reached = new Set(await open.reached([...needed, ...others], 2));
+  return {
+    reachable: [...needed, ...others].filter(({ name }) => reached.has(name)),
+    unreached: needed.map(({ name }) => name).filter((name) => !reached.has(name)),
+  };
 }
 
 /** What the namespace's policies mean for cells. Creates the closing one if nobody did, or if somebody deleted it. */

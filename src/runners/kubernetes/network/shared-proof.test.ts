@@ -25,6 +25,7 @@ function cluster({ refuses = 0 } = {}) {
       stored.set(metadata.name, { metadata: { ...metadata, creationTimestamp }, data });
       return {};
     }
+    if (verb === "list") return { items: [...stored.values()] };
     const name = path.split("/").at(-1) ?? "";
     const found = stored.get(name);
     if (found === undefined) throw new ApiRefusal(404, "NotFound", "not found");
@@ -54,17 +55,17 @@ test("a proof of one gateway is found by the others, with its age by the server'
   expect(await proof().ageMs()).toBe(0);
 });
 
-test("a proof about other pods, or about another NetworkPolicy, is none, and stays for those who need it", async () => {
+test("a proof about other images, classes or nodes, or about another NetworkPolicy, is none, and stays for those who need it", async () => {
   const { proof } = cluster();
   await proof().share();
   const others = [
+    proof({ CODECELL_KUBERNETES_IMAGE: "other" }),
     proof({ CODECELL_KUBERNETES_RUNTIME_CLASS: "gvisor" }),
     proof({ CODECELL_KUBERNETES_NODE_SELECTOR: "pool=cells" }),
     proof({}, "uid/2"),
   ];
   for (const other of others) expect(await other.ageMs()).toBeUndefined();
   await others[0]?.share();
-  await others[0]?.withdraw();
   expect(await proof().ageMs()).toBe(0);
 });
 
@@ -95,17 +96,19 @@ test("nothing is proved by a server that does not say what time it is", async ()
   expect(server.stored.size).toBe(0);
 });
 
-test("a proof that was withdrawn is none", async () => {
+test("whoever sees the opposite withdraws all proofs, also those about other images and nodes", async () => {
   const { proof } = cluster();
+  const other = proof({ CODECELL_KUBERNETES_IMAGE: "other" });
   await proof().share();
-  await proof().withdraw();
-  await proof().withdraw();
-  expect(await proof().ageMs()).toBeUndefined();
+  await other.share();
+  await proof().withdrawAll();
+  await proof().withdrawAll();
+  expect([await proof().ageMs(), await other.ageMs()]).toEqual([undefined, undefined]);
 });
 
 test("a proof that cannot be read, written or withdrawn is none, and no error", async () => {
   const { proof } = cluster({ refuses: 403 });
   await proof().share();
-  await proof().withdraw();
+  await proof().withdrawAll();
   expect(await proof().ageMs()).toBeUndefined();
 });

@@ -3,10 +3,10 @@ import { z } from "zod";
 import { canonicalJson } from "../../../policy/hash.ts";
 import { ApiRefusal } from "../client/api-refusal.ts";
 import type { GatewayPods } from "../gateway/gateway-pods.ts";
-import { closedLabel, labelsOf } from "../labels.ts";
+import { closedLabel, labelsOf, managedBy, roleLabel, selectorOf } from "../labels.ts";
 import { closedPolicy } from "./network-policy.ts";
 
-/** The object was created in the moment that it names, give or take a slow request. */
+/** The object was created at the moment that it names, give or take a slow request. */
 const slowMs = 60_000;
 
 const proofSchema = z.object({
@@ -14,9 +14,11 @@ const proofSchema = z.object({
   data: z.object({ subject: z.string(), policy: z.string(), at: z.iso.datetime() }),
 });
 
+const listSchema = z.object({ items: z.array(z.object({ metadata: z.object({ name: z.string() }) })) });
+
 /**
  * What other gateways and commands have proved about the network, in a ConfigMap. A proof is about the pods that were tried: other
- * classes, nodes and NetworkPolicies need their own. Whoever can forge the ConfigMap can also replace the kernel's, which cells run.
+ * images, classes, nodes and NetworkPolicies need their own. Whoever can forge the ConfigMap can also replace the kernel's, which cells run.
  */
 export class SharedProof {
   readonly name: string;
@@ -28,8 +30,9 @@ export class SharedProof {
   constructor(pods: Pick<GatewayPods, "api" | "gateway" | "logger" | "settings">, policy: string) {
     this.#pods = pods;
     this.#policy = policy;
-    const { runtimeClass = null, nodeSelector } = pods.settings;
-    const text = canonicalJson({ spec: closedPolicy().spec, labels: closedLabel, runtimeClass, nodeSelector });
+    // The attack: another image's Python says that nothing was reached, and the gateways believe it.
+    const { image = null, runtimeClass = null, nodeSelector } = pods.settings;
+    const text = canonicalJson({ spec: closedPolicy().spec, labels: closedLabel, image, runtimeClass, nodeSelector });
     this.#subject = createHash("sha256").update(text).digest("hex");
     this.name = `codecell-network-proof-${this.#subject.slice(0, 10)}`;
   }
@@ -64,23 +67,28 @@ export class SharedProof {
         metadata: { name: this.name, labels: labelsOf("proof", gateway) },
         data: { subject: this.#subject, policy: this.#policy, at: new Date(serverMs).toISOString() },
       };
-      await this.#delete();
+      await this.#delete(this.name);
       await api.json({ verb: "create", resource: "configmaps", path: api.path("configmaps"), body }).catch(ignore(409));
     } catch (error) {
       logger.warn("other gateways have to prove the network themselves", { error });
     }
   }
 
-  /** What somebody proved earlier is not true, or not anymore. */
-  async withdraw(): Promise<void> {
-    await this.#delete().catch((error: unknown) => {
-      this.#pods.logger.warn("an earlier proof of the network could not be withdrawn", { name: this.name, error });
-    });
+  /** What was proved of this namespace is not true, or not anymore: also what others proved, of other images and nodes. */
+  async withdrawAll(): Promise<void> {
+    const { api, logger } = this.#pods;
+    const query = { labelSelector: selectorOf({ ...managedBy, [roleLabel]: "proof" }) };
+    try {
+      const list = await api.json({ verb: "list", resource: "configmaps", path: api.path("configmaps"), query });
+      for (const { metadata } of listSchema.parse(list).items) await this.#delete(metadata.name);
+    } catch (error) {
+      logger.warn("earlier proofs of the network could not be withdrawn", { error });
+    }
   }
 
-  async #delete(): Promise<void> {
+  async #delete(name: string): Promise<void> {
     const { api } = this.#pods;
-    const request = { verb: "delete", resource: "configmaps", path: api.path("configmaps", this.name) } as const;
+    const request = { verb: "delete", resource: "configmaps", path: api.path("configmaps", name) } as const;
     await api.json(request).catch(ignore(404));
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parsePolicy } from "../../../policy/file/parse-policy.ts";
 import { pooledLink } from "../channel/pod-channel.ts";
-import { type CellPodFacts, cellPod } from "./cell-pod.ts";
+import { type CellPodFacts, cellPod, podMemoryBytes, watchedLimits } from "./cell-pod.ts";
 
 const facts: CellPodFacts = {
   ...{ name: "codecell-g1-1", gateway: "g1", policyHash: "abc", image: "python:3.12", python: "/usr/bin/python3" },
@@ -128,6 +128,14 @@ describe("the pod of a cell", () => {
     expect(spec.nodeSelector).toEqual({ "kubernetes.io/os": "linux", pool: "cells", "kubernetes.io/arch": "amd64" });
     expect(spec).toMatchObject({ runtimeClassName: "gvisor" });
     expect(settings({}, { hasOwnKernel: true })).toMatchObject({ osKernel: "gvisor", guard: false });
+  });
+
+  test("with an OS kernel of its own is stopped below its own limit by whatever that kernel has handed out", () => {
+    const policy = parsePolicy({});
+    const { watchTotalBytes = 0 } = watchedLimits(policy, true);
+    expect(watchTotalBytes).toBeGreaterThan(policy.proc.memoryBytes + policy.proc.diskBytes);
+    expect(watchTotalBytes).toBeLessThan(podMemoryBytes(policy, true));
+    expect(watchedLimits(policy, false)).toEqual({ watchMemoryBytes: policy.proc.memoryBytes });
   });
 
   test("has one process more for the link, and knows only the hash of its ticket", () => {

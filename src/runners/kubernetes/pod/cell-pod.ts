@@ -157,6 +157,15 @@ export function podMemoryBytes(policy: Policy, hasOwnKernel: boolean): number {
   return policy.proc.memoryBytes + memoryFilesBytes(policy) + (hasOwnKernel ? ownKernelBytes : 0);
 }
 
+/** What the supervisor counts, because a pod ends as a whole at its own limits. */
+export function watchedLimits(policy: Policy, hasOwnKernel: boolean) {
+  const { memoryBytes, pids } = policy.proc;
+  const watchMemoryBytes = memoryBytes;
+  if (!hasOwnKernel) return { watchMemoryBytes };
+  // A memfd belongs to no process, but to the cell's own OS kernel.
+  return { watchMemoryBytes, watchTotalBytes: memoryBytes + memoryFilesBytes(policy), watchProcesses: pids };
+}
+
 function resources(policy: Policy, { hasOwnKernel, settings: { requests } }: CellPodFacts): PodResources {
   const memory = podMemoryBytes(policy, hasOwnKernel);
   const millicores = Math.max(1, Math.round(policy.proc.cpus * 1000));

@@ -18,6 +18,8 @@ const containerSchema = z.object({
   lastState: z.object({ terminated: terminatedSchema.optional() }).optional(),
 });
 
+const addressSchema = z.object({ ip: z.string() });
+
 /** The parts of a pod that decide about a cell. Words in it may come from the cell: its termination message does. */
 export const podSchema = z.object({
   metadata: z.object({
@@ -35,7 +37,9 @@ export const podSchema = z.object({
       reason: z.string().optional(),
       message: z.string().optional(),
       podIP: z.string().optional(),
+      podIPs: z.array(addressSchema).nullish(),
       hostIP: z.string().optional(),
+      hostIPs: z.array(addressSchema).nullish(), // Kubernetes 1.28
       conditions: z
         .array(
           z.object({

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import type { V1NetworkPolicy } from "@kubernetes/client-node";
 import type { ApiObject } from "../api/api-object.ts";
 import type { ObjectStore } from "../api/object-store.ts";
@@ -9,17 +10,27 @@ import { networkPolicies, pods } from "../api/resource-table.ts";
  * What the cluster's network does with NetworkPolicies. Many accept and ignore them. `absent`: pods have nothing but loopback,
  * which needs no rights.
  */
-export type PolicyEngine = "enforces" | "ignores" | "absent";
+export type PolicyEngine = "enforces" | "enforces for IPv4" | "ignores" | "absent";
+
+/** Whether this machine has IPv6, and so the pods. */
+export const hasIpv6 = existsSync("/proc/net/if_inet6");
+
+/** The addresses of the pod that got the first one. */
+export function podAddresses(first: string): string[] {
+  return hasIpv6 ? [first, `fd00:244::${first.split(".").slice(2).join(":")}`] : [first];
+}
 
 interface Plug {
   readonly port: string;
+  readonly pid: number;
+  readonly address: string;
   readonly uid: string;
-  isUp: boolean;
+  isOpen: boolean;
 }
 
 /**
  * The network of all pods: a bridge in a network namespace of its own, which no packet leaves. A policy that selects a pod and
- * gives no rule for a direction cuts its whole link; rules with peers and ports are not understood.
+ * gives no rule for a direction cuts its whole link, or takes its IPv4 address; rules with peers and ports are not understood.
  */
 export class PodNetwork implements AsyncDisposable {
   readonly #store: ObjectStore;
@@ -52,42 +63,55 @@ export class PodNetwork implements AsyncDisposable {
   }
 
   /** From now on, policies hold or do not. */
-  async setEngine(engine: Exclude<PolicyEngine, "absent">): Promise<void> {
+  async setEngine(engine: "enforces" | "ignores"): Promise<void> {
     this.#engine = engine;
     await this.#apply();
   }
 
-  /** Gives the network namespace of a process an interface with the pod's address. */
+  /** Gives the network namespace of a process an interface with the pod's addresses. */
   async plug(pid: number, pod: ApiObject, address: string): Promise<void> {
     this.#count += 1;
-    const plug = { port: `pod${this.#count}`, uid: pod.metadata.uid, isUp: this.#isOpen(pod) };
+    const plug = { port: `pod${this.#count}`, pid, address, uid: pod.metadata.uid, isOpen: this.#isOpen(pod) };
+    const hasLink = plug.isOpen || this.#closesIpv4;
     await ip(this.#holderPid, [
       `link add name ${plug.port} type veth peer name eth0 netns ${pid}`,
-      `link set ${plug.port} master pods ${plug.isUp ? "up" : "down"}`,
+      `link set ${plug.port} master pods ${hasLink ? "up" : "down"}`,
     ]);
-    await ip(pid, ["link set lo up", `addr add ${address}/16 dev eth0`, "link set eth0 up"]);
+    const [first, second] = podAddresses(address);
+    const ipv6 = [
+      "link set eth0 addrgenmode none",
+      // without the wait for other owners of an address: there are none
+      `addr add ${second}/64 dev eth0 nodad`,
+      `addr add fe80::${this.#count}/64 dev eth0 nodad`,
+    ];
+    const ipv4 = plug.isOpen || !this.#closesIpv4 ? [`addr add ${first}/16 dev eth0`] : [];
+    await ip(pid, ["link set lo up", ...(second === undefined ? [] : ipv6), ...ipv4, "link set eth0 up"]);
     this.#plugs.set(plug.uid, plug);
   }
 
   /** Policies that are written meanwhile are applied one after the other. */
   #apply(): Promise<void> {
     this.#commands = this.#commands.then(async () => {
-      const commands: string[] = [];
       for (const pod of this.#store.list(pods, undefined)) {
         const plug = this.#plugs.get(pod.metadata.uid);
-        const isUp = this.#isOpen(pod);
-        if (plug === undefined || plug.isUp === isUp) continue;
-        plug.isUp = isUp;
-        commands.push(`link set ${plug.port} ${isUp ? "up" : "down"}`);
+        const isOpen = this.#isOpen(pod);
+        if (plug === undefined || plug.isOpen === isOpen) continue;
+        plug.isOpen = isOpen;
+        const change = this.#closesIpv4
+          ? ip(plug.pid, [`addr ${isOpen ? "add" : "del"} ${plug.address}/16 dev eth0`])
+          : ip(this.#holderPid, [`link set ${plug.port} ${isOpen ? "up" : "down"}`]);
+        await change.catch(() => {}); // a pod that exits takes its interface with it
       }
-      // a pod that exits takes its interface with it
-      if (commands.length > 0) await ip(this.#holderPid, commands).catch(() => {});
     });
     return this.#commands;
   }
 
+  get #closesIpv4(): boolean {
+    return this.#engine === "enforces for IPv4";
+  }
+
   #isOpen({ metadata: { namespace = "", labels = {} } }: ApiObject): boolean {
-    if (this.#engine !== "enforces") return true;
+    if (this.#engine === "ignores" || this.#engine === "absent") return true;
     return !this.#store.list(networkPolicies, namespace).some((object) => {
       const spec = object.spec as V1NetworkPolicy["spec"];
       const wanted = Object.entries(spec?.podSelector?.matchLabels ?? {});

@@ -55,11 +55,11 @@ export function waiting(status: WireStatus, pod: V1Pod, why: Waiting): void {
 export function running(
   status: WireStatus,
   pod: V1Pod,
-  { startedAt, podIp, hostIp }: { startedAt: string; podIp: string; hostIp: string },
+  { startedAt, podIps, hostIp }: { startedAt: string; podIps: readonly string[]; hostIp: string },
 ): void {
   for (const type of ["Initialized", "Ready", "ContainersReady"]) withCondition(status, type, "True");
   status.phase = "Running";
-  Object.assign(status, { podIP: podIp, podIPs: [{ ip: podIp }], hostIP: hostIp });
+  Object.assign(status, { podIP: podIps[0], podIPs: podIps.map((ip) => ({ ip })), hostIP: hostIp });
   status.containerStatuses = [{ ...containerStatus(pod, { running: { startedAt } }), ready: true, started: true }];
 }
 

@@ -4,7 +4,7 @@ import { type ApiObject, timestamp } from "../api/api-object.ts";
 import type { ObjectStore } from "../api/object-store.ts";
 import { configMaps, pods } from "../api/resource-table.ts";
 import type { ContainerStreams } from "./container-streams.ts";
-import type { PodNetwork } from "./pod-network.ts";
+import { type PodNetwork, podAddresses } from "./pod-network.ts";
 import { type ContainerExit, PodProcess, type PodProcessParts } from "./pod-process.ts";
 import * as podStatus from "./pod-status.ts";
 import { MissingVolume } from "./pod-volumes.ts";
@@ -107,11 +107,12 @@ export class PodWorker {
 
   async #run(container: PodProcess): Promise<void> {
     this.#startedAt = timestamp();
-    const { podIp } = this.#parts;
+    const { network, podIp } = this.#parts;
+    const podIps = network === undefined ? [podIp] : podAddresses(podIp);
     if (this.#isEnding) container.signal("SIGKILL");
     else
       this.#status((status) =>
-        podStatus.running(status, this.pod, { startedAt: this.#startedAt, podIp, hostIp: "10.0.0.1" }),
+        podStatus.running(status, this.pod, { startedAt: this.#startedAt, podIps, hostIp: "10.0.0.1" }),
       );
     const seconds = this.pod.spec?.activeDeadlineSeconds;
     if (seconds !== undefined) {

@@ -2,6 +2,8 @@
 //
 //   node scripts/test-kubernetes [--only NAME,NAME] [--keep] [--kubeconfig FILE] [--json] [--figures]
 //       --figures keeps the results in docs/kubernetes-figures.md and .json
+//       --kubeconfig uses a cluster that exists: CODECELL_KUBERNETES_IMAGE names the cells' image. It creates or replaces the namespaces
+//       and rights of deploy/manifests, and leaves them there
 //   node scripts/test-kubernetes up [--policies enforced|ignored] [--detach]    a cluster for other tests
 //   node scripts/test-kubernetes exec COMMAND...                                 a command in its network, with KUBECONFIG
 //   node scripts/test-kubernetes record-streams                                  what it says over streams, for test/fakes

@@ -27,10 +27,13 @@ const applied = ["Namespace", "ServiceAccount", "Role", "RoleBinding", "NetworkP
 
 /** @returns {Promise<Context & { close(): Promise<void> }>} */
 export async function openContext() {
+  const ownCluster = process.env.CODECELL_TEST_CLUSTER;
+  if (!ownCluster && !process.env.CODECELL_KUBERNETES_IMAGE) {
+    throw new Error("set CODECELL_KUBERNETES_IMAGE to an image with Python that the nodes of this cluster can pull");
+  }
   const config = new kubernetes.KubeConfig();
   config.loadFromDefault();
   const core = config.makeApiClient(kubernetes.CoreV1Api);
-  const ownCluster = process.env.CODECELL_TEST_CLUSTER;
   // a killed test leaves it to the cluster's end
   const directory = await mkdtemp(join(ownCluster ?? tmpdir(), "steps-"));
   await installRights(config);

@@ -84,7 +84,8 @@ export async function runNotebook(
     const session = await codecell.session(id);
     if (id !== undefined) await bringBack(session);
     const notebook = { execution, target, source, args };
-    const exitCode = await runCells(session, notebook, flags, { terminal, interruption, plots });
+    const closed = () => codecell.close();
+    const exitCode = await runCells(session, notebook, flags, { terminal, interruption, plots, closed });
     return interruption.exitCode ?? exitCode;
   } catch (error) {
     // A signal makes the current step fail with some error. Report the signal, not that error.
@@ -101,7 +102,13 @@ async function runCells(
     terminal,
     interruption,
     plots,
-  }: { readonly terminal: Terminal; readonly interruption: Interruption; readonly plots: Plots },
+    closed,
+  }: {
+    readonly terminal: Terminal;
+    readonly interruption: Interruption;
+    readonly plots: Plots;
+    closed(): Promise<void>;
+  },
 ): Promise<number> {
   const { notebook, outcomes } = execution;
   const progress = new NotebookProgress(terminal, notebook.cells.length);
@@ -141,7 +148,9 @@ async function runCells(
   const isStopped = last !== undefined && last.status !== "ok" && !last.isTolerated;
   const left = execution.cellCount - outcomes.length;
   const kept =
-    flags.session === undefined || !last?.result ? undefined : await keepSession(session, last.result, terminal);
+    flags.session === undefined || !last?.result
+      ? undefined
+      : await keepSession(session, last.result, terminal, closed);
   const written = outcomes.length > 0 ? target.path : undefined;
   if (flags.json) {
     const facts = { notebook: source, output: written, sessionId: flags.session, outcomes, runner: session.runner };

@@ -14,6 +14,8 @@ export class EditorInput extends PassThrough implements Disposable {
   readonly #splitter = new PasteSplitter();
   readonly #onData = (bytes: Buffer) => this.#receive(this.#decoder.write(bytes));
   readonly #onEnd = () => this.end();
+  /** A terminal that was closed refuses everything, also to be set back. */
+  readonly #onError = () => this.end();
   #work: Promise<void> = Promise.resolve();
 
   constructor(source: NodeJS.ReadStream, take: (part: TypedPart) => string) {
@@ -22,6 +24,7 @@ export class EditorInput extends PassThrough implements Disposable {
     this.#take = take;
     source.on("data", this.#onData);
     source.on("end", this.#onEnd);
+    source.on("error", this.#onError);
   }
 
   setRawMode(mode: boolean): this {
@@ -33,6 +36,7 @@ export class EditorInput extends PassThrough implements Disposable {
   [Symbol.dispose](): void {
     this.#source.off("data", this.#onData);
     this.#source.off("end", this.#onEnd);
+    // It keeps listening for errors: the terminal may be gone when the process ends.
     this.#source.pause();
   }
 

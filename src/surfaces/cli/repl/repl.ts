@@ -13,6 +13,7 @@ import { packageHint } from "../packages/package-hint.ts";
 import type { Plots } from "../plots/plots.ts";
 import { bringBack } from "../sessions/bring-back.ts";
 import { printHint } from "../sessions/run-project.ts";
+import { asksAgain } from "../shell/asks-again.ts";
 import { signalExitCodes } from "../shell/exit-codes.ts";
 import { failureText } from "../shell/report-failure.ts";
 import type { Terminal } from "../shell/terminal.ts";
@@ -67,7 +68,7 @@ export class Repl {
     });
     using _signals = this.#terminal.onSignal((signal) => {
       if (signal === "SIGINT" && this.#running) return this.#running.interrupt();
-      if (this.#exitCode !== 0) this.#terminal.exitNow(this.#exitCode);
+      if (this.#exitCode !== 0) return asksAgain(signal) ? this.#terminal.exitNow(this.#exitCode) : undefined;
       this.#exitCode = signalExitCodes[signal];
       lines.end();
       void this.#session?.[Symbol.asyncDispose]().catch(() => {});

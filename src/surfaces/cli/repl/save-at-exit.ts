@@ -11,7 +11,7 @@ export async function saveAtExit(
   { session, state }: { readonly session: Session; readonly state: RunResult["state"] },
   terminal: Terminal,
 ): Promise<number> {
-  const kept = await keepSession(session, { state }, terminal);
+  const kept = await keepSession(session, { state }, terminal, () => session.close());
   const mark = styleFor(terminal.stderr, terminal.env).yellow("codecell:");
   const nothing = { artifacts: [], leftOut: [], runner: session.runner };
   for (const remark of sessionRemarks(session.id, nothing, kept, { hasFiles: true })) {

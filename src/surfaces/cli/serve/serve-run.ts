@@ -27,6 +27,7 @@ import { effectivePolicy } from "../policy/effective-policy.ts";
 import { isReloadSignal, PolicyReloader } from "../policy/reload-policy.ts";
 import { twoPlaces } from "../sessions/open-tokens.ts";
 import { parseArguments } from "../shell/arguments.ts";
+import { asksAgain } from "../shell/asks-again.ts";
 import { commandAudit } from "../shell/command-audit.ts";
 import { type CommandLogger, openCommandLogger } from "../shell/command-logger.ts";
 import { databaseUrlOf } from "../shell/database-options.ts";
@@ -279,6 +280,7 @@ function firstSignal(
     let count = 0;
     listening = terminal.onSignal((name) => {
       if (isReloadSignal(name, terminal)) return reload();
+      if (count > 0 && !asksAgain(name)) return;
       if (count++ > 0) terminal.exitNow(1);
       resolve(name);
     });

@@ -16,14 +16,17 @@ export interface Kept {
 
 const slowMs = 1000;
 
-/** Saves a session after a run. If this takes long, it says so on a terminal. */
+/** Saves a session after a run. If this takes long, it says so on a terminal. `closed` waits until a session that a signal closes is closed. */
 export async function keepSession(
   session: Session,
-  result: Pick<RunResult, "state">,
+  result: Pick<RunResult, "state"> & Partial<Pick<RunResult, "id">>,
   terminal: Terminal,
+  closed: () => Promise<void>,
 ): Promise<Kept> {
-  if (result.state === "lost" || session.state !== "live") {
-    return { saved: undefined, problem: lostText(session), exitCode: 0 };
+  if (result.state === "lost") return { saved: undefined, problem: lostText(session), exitCode: 0 };
+  if (session.state !== "live") {
+    await closed().catch(() => {}); // what is on disk afterwards counts
+    return keptAtClosing(session, result.id);
   }
   const slow = setTimeout(() => {
     if (terminal.stderr.isTTY) terminal.stderr.write(`codecell: saving session ${session.id} …\n`);
@@ -43,6 +46,13 @@ export async function keepSession(
   } finally {
     clearTimeout(slow);
   }
+}
+
+/** A signal closes the session, and closing saves it. */
+function keptAtClosing(session: Session, run: number | undefined): Kept {
+  const { snapshot: saved } = session.record;
+  if (saved !== undefined && run !== undefined && saved.run >= run) return { saved, problem: undefined, exitCode: 0 };
+  return { saved: undefined, problem: lostText(session), exitCode: 0 };
 }
 
 function lostText({ record: { snapshot } }: Session): string {

@@ -46,7 +46,7 @@ export async function runInSession(
     };
     const result = flags.json ? await run : await printRun(run, terminal, options);
     interruption.watch(undefined);
-    const kept = await keepSession(session, result, terminal);
+    const kept = await keepSession(session, result, terminal, () => sessions.close());
     const runCode = flags.json ? runExitCode(result) : printedExitCode(result, terminal.stdout);
     const hint = await missingHint(result, flags, code, session.policy);
     if (flags.json) {

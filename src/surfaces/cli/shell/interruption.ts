@@ -1,3 +1,4 @@
+import { asksAgain } from "./asks-again.ts";
 import { signalExitCodes } from "./exit-codes.ts";
 import type { Terminal, TerminalSignal } from "./terminal.ts";
 
@@ -53,7 +54,7 @@ export class Interruption implements Disposable {
     } else if (this.#exitCode === undefined) {
       this.#exitCode = code;
       this.#controller.abort(new Error(`${signal} was received`));
-    } else {
+    } else if (asksAgain(signal)) {
       this.#terminal.exitNow(code);
     }
   }

@@ -1,4 +1,5 @@
-import { fstatSync } from "node:fs";
+import { closeSync, fstatSync } from "node:fs";
+import { isatty } from "node:tty";
 import { messageOf } from "../../../lib/errors.ts";
 import { diskFailure } from "../../../lib/files/disk-failure.ts";
 import { signalExitCodes } from "./exit-codes.ts";
@@ -9,6 +10,7 @@ import type { Output, Terminal, TerminalSignal } from "./terminal.ts";
 /** The terminal of this process. */
 export function processTerminal(): Terminal {
   const lost = new LostOutput();
+  leaveClosedTerminal();
   return {
     // Opened when somebody reads it, because most commands do not.
     get stdin() {
@@ -27,6 +29,14 @@ export function processTerminal(): Terminal {
     onSignal: (handler) => onSignal(handler, lost),
     exitNow: (code) => process.exit(code),
   };
+}
+
+/** Node aborts when it exits and cannot set back a terminal that was closed, unless its descriptor is closed too. */
+function leaveClosedTerminal(): void {
+  const terminals = [0, 1, 2].filter(isatty);
+  process.once("exit", () => {
+    for (const fd of terminals) if (!isatty(fd)) closeSync(fd);
+  });
 }
 
 function hasPipedStdin(): boolean {

@@ -1,6 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { CodecellError } from "../../../lib/errors.ts";
 import { socketProblem } from "../../../lib/files/warm-directory.ts";
+import { asksAgain } from "../shell/asks-again.ts";
 import { signalExitCodes } from "../shell/exit-codes.ts";
 import type { Terminal, TerminalSignal } from "../shell/terminal.ts";
 import { type Frame, FrameReader, frame } from "./frames.ts";
@@ -130,6 +131,7 @@ class Call {
 
   /** The holder decides what a signal means, as the command itself would. The third one does not wait for it. */
   #onSignal(signal: TerminalSignal): void {
+    if (this.#signals.length > 0 && !asksAgain(signal)) return;
     this.#signals.push(signal);
     if (this.#signals.length > 2) this.#terminal.exitNow(signalExitCodes[signal]);
     else this.#socket.write(frame("signal", signal));

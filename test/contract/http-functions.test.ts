@@ -99,10 +99,27 @@ describe.skipIf(skipsProcess)("functions of an HTTP client", () => {
       { ...price, name: "print" },
       { ...price, name: "a-b" },
       { ...price, input: { type: "string" } },
+      { ...price, input: { type: "object", properties: { fruit: { pattern: "^(a+)+$" } } } },
+      { ...price, output: { items: { $ref: "#/$defs/a" }, $defs: { a: { items: { $ref: "#/$defs/a" } } } } },
     ]) {
       expect((await send(client, "PUT", "functions", { functions: [bad] })).status).toBe(400);
     }
     expect((await send(client, "PUT", "functions", { functions: [price, price] })).status).toBe(400);
     expect((await client.run("s", "price.__doc__")).json.value).toBe("'The price of a fruit.'");
+  });
+
+  describe("with large arguments", () => {
+    const rows = { type: "array", items: { type: "object", properties: { a: { type: "string" } }, required: ["a"] } };
+    const keep = (items: object) => ({
+      ...{ name: "keep", description: "Keeps rows." },
+      input: { type: "object", properties: { rows: items }, required: ["rows"] },
+    });
+
+    test("that are all wrong are refused with the first few, and not described one by one", async () => {
+      await send(client, "PUT", "functions", { functions: [keep(rows)] });
+      const code = "try: keep([{}] * 240_000)\nexcept TypeError as error: print(error)";
+      const { json } = await client.run("s", code);
+      expect(json.stdout).toMatch(/^keep: rows\.0\.a: it is missing; .*and more than 91 more\n$/);
+    });
   });
 });

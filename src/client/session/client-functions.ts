@@ -192,12 +192,18 @@ function jsonSchema(schema: Schema, name: string): object {
   if (!isZod(schema)) return schema;
   const zod = schema as unknown as ZodLike;
   if (typeof zod.toJSONSchema === "function") {
-    const { $schema: _, "~standard": __, ...plain } = zod.toJSONSchema({ io: "input" }) as Record<string, unknown>;
+    const options = { io: "input", override: withoutPatterns };
+    const { $schema: _, "~standard": __, ...plain } = zod.toJSONSchema(options) as Record<string, unknown>;
     return plain;
   }
   throw new CodecellError("usage", `the schema of ${name} has no toJSONSchema()`, {
     hint: "pass a JSON Schema, or use a newer zod",
   });
+}
+
+/** The service refuses patterns, which can take for ever to check. They are checked here, by the zod schema itself. */
+function withoutPatterns({ jsonSchema }: { readonly jsonSchema: Record<string, unknown> }): void {
+  for (const keyword of ["pattern", "propertyNames", "patternProperties"]) delete jsonSchema[keyword];
 }
 
 function checked(schema: Schema | undefined, value: unknown): unknown {

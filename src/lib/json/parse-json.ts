@@ -26,12 +26,15 @@ const code = {
  * arrays, and blocks everybody meanwhile; and of two members with the same key it takes the last, where a proxy may have checked the first.
  */
 export function parseJson(text: string, limits: JsonLimits = defaultJsonLimits): unknown {
-  checkShape(text, limits);
+  measureJson(text, limits);
   return JSON.parse(text);
 }
 
-/** Looks at brackets and keys only. It does not validate: text that is not JSON is refused by the parser. */
-function checkShape(text: string, limits: JsonLimits): void {
+/**
+ * How many keys, values and containers it has together, which is what it takes in memory. Looks at brackets and keys only: text that is
+ * not JSON is refused by the parser.
+ */
+export function measureJson(text: string, limits: JsonLimits = defaultJsonLimits): number {
   /** the keys of each open object; undefined for a list */
   const open: (Set<string> | undefined)[] = [];
   let isKeyNext = false;
@@ -61,6 +64,7 @@ function checkShape(text: string, limits: JsonLimits): void {
       isKeyNext = open.at(-1) !== undefined;
     }
   }
+  return keys + values + containers;
 }
 
 function addKey(names: Set<string>, written: string): void {

@@ -2,6 +2,10 @@ import { CodecellError } from "../../lib/errors.ts";
 import { GuestFailure } from "../../lib/guest-failure.ts";
 import type { HostCallContext, HostFunctions, JsonSchema } from "../../sessions/functions/host-function.ts";
 import type { Session } from "../../sessions/session.ts";
+import { assertCheckable } from "./remote-schema.ts";
+
+/** of the arguments in one reply */
+const replyCharacters = 1_000_000;
 
 /** A function that a client of the service answers. */
 export interface RemoteFunction {
@@ -26,7 +30,9 @@ export type RemoteAnswer =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly type: string; readonly message: string };
 
-interface Waiting extends RemoteCall {
+/** Its arguments wait as JSON, because values take up to 24 times as much memory. */
+interface Waiting extends Omit<RemoteCall, "arguments"> {
+  readonly json: string;
   isDelivered: boolean;
   settle(answer: RemoteAnswer): void;
 }
@@ -45,6 +51,7 @@ export class RemoteFunctions {
 
   /** Replaces the functions. */
   async declare(functions: readonly RemoteFunction[]): Promise<void> {
+    assertCheckable(functions);
     const table: Record<string, HostFunctions[string]> = {};
     for (const { name, ...described } of functions) {
       if (Object.hasOwn(table, name)) throw new CodecellError("usage", `the function ${name} is declared twice`);
@@ -57,7 +64,7 @@ export class RemoteFunctions {
 
   /**
    * Calls that no client has fetched yet. Waits for the first one. With `after`, the calls with a higher number, fetched or not:
-   * the reply with them may have been lost.
+   * the reply with them may have been lost. If their arguments are large, some are left for the next request.
    */
   async next({
     waitMs,
@@ -70,13 +77,15 @@ export class RemoteFunctions {
   }): Promise<RemoteCall[]> {
     const end = performance.now() + waitMs;
     for (;;) {
-      const found = [...this.#waiting.values()].filter(({ call, isDelivered }) =>
-        after === undefined ? !isDelivered : call > after,
+      const found = firstOf(
+        [...this.#waiting.values()].filter(({ call, isDelivered }) =>
+          after === undefined ? !isDelivered : call > after,
+        ),
       );
       for (const one of found) one.isDelivered = true;
       const leftMs = end - performance.now();
       if (found.length > 0 || leftMs <= 0 || signal.aborted) {
-        return found.map(({ call, run, name, arguments: input }) => ({ call, run, name, arguments: input }));
+        return found.map(({ call, run, name, json }) => ({ call, run, name, arguments: JSON.parse(json) }));
       }
       await this.#arrival(leftMs, signal);
     }
@@ -94,6 +103,7 @@ export class RemoteFunctions {
 
   #ask(name: string, input: unknown, { run, signal }: HostCallContext): Promise<unknown> {
     const call = ++this.#latest;
+    const json = JSON.stringify(input);
     return new Promise((resolve, reject) => {
       const drop = () => {
         this.#waiting.delete(call);
@@ -105,7 +115,7 @@ export class RemoteFunctions {
         if (answer.ok) resolve(answer.value);
         else reject(new GuestFailure(answer.type, answer.message));
       };
-      this.#waiting.set(call, { call, run, name, arguments: input, isDelivered: false, settle });
+      this.#waiting.set(call, { call, run, name, json, isDelivered: false, settle });
       for (const wake of this.#wakers) wake();
     });
   }
@@ -123,6 +133,16 @@ export class RemoteFunctions {
       signal.addEventListener("abort", wake);
     });
   }
+}
+
+/** At least one call, and as many as are small enough to be parsed at once. */
+function firstOf(calls: readonly Waiting[]): readonly Waiting[] {
+  let characters = 0;
+  const tooMany = calls.findIndex(({ json }, index) => {
+    characters += json.length;
+    return characters > replyCharacters && index > 0;
+  });
+  return tooMany === -1 ? calls : calls.slice(0, tooMany);
 }
 
 const bySession = new WeakMap<Session, RemoteFunctions>();

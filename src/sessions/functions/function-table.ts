@@ -1,14 +1,14 @@
-import type { z } from "zod";
 import type { ForkInCall } from "../../kernel/client.ts";
 import type { GuestCall } from "../../kernel/guest-calls.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { exceptionName, GuestFailure } from "../../lib/guest-failure.ts";
-import { type JsonLimits, JsonRefused, parseJson } from "../../lib/json/parse-json.ts";
+import { type JsonLimits, JsonRefused, measureJson } from "../../lib/json/parse-json.ts";
 import { DeadlinePassed, deadline } from "../../lib/waiting/deadline.ts";
 import type { Session } from "../session.ts";
-import { checkerOf, encodeSpecs } from "./function-spec.ts";
+import { encodeSpecs } from "./function-spec.ts";
 import type { HostFunctions } from "./host-function.ts";
 import { inexactInteger } from "./inexact-integer.ts";
+import { ValueCheck } from "./value-check.ts";
 
 const defaultTimeoutMs = 120_000;
 
@@ -38,8 +38,10 @@ export class FunctionTable {
   /** for the cell, as JSON */
   readonly specs: Buffer;
   readonly #functions: HostFunctions;
-  readonly #checks: ReadonlyMap<string, { input: z.ZodType; output: z.ZodType | undefined }>;
+  readonly #checks: ReadonlyMap<string, { readonly input: ValueCheck; readonly output: ValueCheck | undefined }>;
   readonly #session: CallingSession;
+  /** in the arguments of all calls that are not answered yet */
+  #openValues = 0;
 
   constructor(functions: HostFunctions, session: CallingSession) {
     this.specs = encodeSpecs(functions);
@@ -48,7 +50,7 @@ export class FunctionTable {
     this.#checks = new Map(
       Object.entries(functions).map(([name, { input, output }]) => [
         name,
-        { input: checkerOf(name, input), output: output && checkerOf(name, output) },
+        { input: new ValueCheck(name, input), output: output && new ValueCheck(name, output) },
       ]),
     );
   }
@@ -76,66 +78,87 @@ export class FunctionTable {
   async #call(call: GuestCall, run: number): Promise<Uint8Array> {
     const exposed = Object.hasOwn(this.#functions, call.name) ? this.#functions[call.name] : undefined;
     if (exposed === undefined) throw new Refusal("HostError", `the host has no function ${JSON.stringify(call.name)}`);
-    const check = this.#checks.get(call.name);
-    const input = check?.input.safeParse(parseArguments(call.arguments));
-    if (!input?.success) throw new Refusal("TypeError", `${call.name}: ${describeIssues(input?.error)}`);
-    const value = await this.#within(exposed, input.data, call, run);
-    if (value === undefined) return nothing;
-    const output = check?.output?.safeParse(value);
-    if (output?.success === false) throw new GuestFailure("HostError", `${call.name} returned a value of a wrong type`);
-    return Buffer.from(JSON.stringify(value));
+    const json = call.arguments.toString();
+    const size = measured(json);
+    if (this.#openValues + size > maxOpenValues) {
+      throw new Refusal("HostError", "too many values are in calls that are not answered yet: wait for their answers");
+    }
+    this.#openValues += size;
+    try {
+      const value = await this.#begin(exposed, json, call, run);
+      if (value === undefined) return nothing;
+      const output = this.#checks.get(call.name)?.output?.check(value);
+      if (output?.isRight === false)
+        throw new GuestFailure("HostError", `${call.name} returned a value of a wrong type`);
+      return Buffer.from(JSON.stringify(value));
+    } finally {
+      this.#openValues -= size;
+    }
   }
 
-  async #within(exposed: HostFunctions[string], input: unknown, call: GuestCall, run: number): Promise<unknown> {
+  /** Not async, because an async function keeps what it had before it waits: the arguments take up to 24 times their JSON. */
+  #begin(exposed: HostFunctions[string], json: string, call: GuestCall, run: number): Promise<unknown> {
+    const input = this.#checks.get(call.name)?.input.check(parsed(json));
+    if (!input?.isRight) throw new Refusal("TypeError", `${call.name}: ${input?.why}`);
     const { timeoutMs = defaultTimeoutMs } = exposed;
-    using limit = deadline(timeoutMs, call.signal);
+    const limit = deadline(timeoutMs, call.signal);
     const context = {
       ...{ signal: limit.signal, sessionId: this.#session.id(), run, call: call.call },
       fork: (item = 0) => this.#session.fork({ call: call.call, item }),
     };
-    const ended = new Promise<never>((_, reject) => {
-      const end = () => reject(endedBy(limit.signal.reason, call.name, timeoutMs));
-      limit.signal.addEventListener("abort", end, { once: true });
-      if (limit.signal.aborted) end();
-    });
-    // A function that ignores its signal must not keep the program waiting.
-    return await Promise.race([Promise.resolve(exposed.call(input, context)), ended]);
+    try {
+      return within(limit, Promise.resolve(exposed.call(input.value as never, context)), call.name, timeoutMs);
+    } catch (error) {
+      limit[Symbol.dispose]();
+      throw error;
+    }
   }
+}
+
+/** A function that ignores its signal must not keep the program waiting. */
+async function within(
+  limit: Disposable & { readonly signal: AbortSignal },
+  answer: Promise<unknown>,
+  name: string,
+  timeoutMs: number,
+): Promise<unknown> {
+  using _ = limit;
+  const ended = new Promise<never>((_resolve, reject) => {
+    const end = () => reject(endedBy(limit.signal.reason, name, timeoutMs));
+    limit.signal.addEventListener("abort", end, { once: true });
+    if (limit.signal.aborted) end();
+  });
+  return await Promise.race([answer, ended]);
 }
 
 const nothing = Buffer.alloc(0);
 /** Checked before anything is parsed: 16 MiB of nested arrays, or of numbers where a schema wants text, would stop the host for seconds. */
 const argumentLimits: JsonLimits = { depth: 256, keys: 250_000, values: 250_000, containers: 250_000 };
-const maxIssues = 8;
+/** The attack: 64 calls that nobody answers, with arguments that take 16 MB each once they are parsed. */
+const maxOpenValues = 1_000_000;
 
 /** A call that did not reach its function. */
 class Refusal extends GuestFailure {}
 
-function parseArguments(data: Buffer): unknown {
-  const json = data.toString();
-  const value = parsed(json);
-  const rounded = inexactInteger(json);
-  if (rounded !== undefined) {
-    throw new Refusal("TypeError", `the integer ${rounded.slice(0, 40)} is too large to pass exactly: pass it as text`);
+function measured(json: string): number {
+  try {
+    return measureJson(json, argumentLimits);
+  } catch (error) {
+    if (error instanceof JsonRefused) throw new Refusal("ValueError", `the arguments are refused: ${error.message}`);
+    throw error;
   }
-  return value;
 }
 
 function parsed(json: string): unknown {
+  let value: unknown;
   try {
-    return parseJson(json, argumentLimits);
-  } catch (error) {
-    if (error instanceof JsonRefused) throw new Refusal("ValueError", `the arguments are refused: ${error.message}`);
+    value = JSON.parse(json);
+  } catch {
     throw new Refusal("TypeError", "the arguments are not JSON");
   }
-}
-
-function describeIssues(error: z.ZodError | undefined): string {
-  const issues = error?.issues ?? [];
-  const lines = issues
-    .slice(0, maxIssues)
-    .map(({ path, message }) => `${path.length > 0 ? `${path.join(".")}: ` : ""}${message}`);
-  return [...lines, ...(issues.length > maxIssues ? [`and ${issues.length - maxIssues} more`] : [])].join("; ");
+  const rounded = inexactInteger(json);
+  if (rounded === undefined) return value;
+  throw new Refusal("TypeError", `the integer ${rounded.slice(0, 40)} is too large to pass exactly: pass it as text`);
 }
 
 function endedBy(reason: unknown, name: string, timeoutMs: number): GuestFailure {

@@ -47,6 +47,8 @@ export {
 export type { PageRequest, TextPage } from "./output/text-page.ts";
 /** A search in a kept text. */
 export type { SearchAnswer, SearchRequest, TextMatch } from "./output/text-search.ts";
+/** What a model can do next after a failure. */
+export type { NextSteps } from "./replies/error-text.ts";
 /** Models that code and sub-agents may call, from the environment of this process. */
 export { type ModelChoice, type ModelSource, modelSource } from "./rlm/model-source.ts";
 /** Where the trajectories of sub-agents are recorded. */

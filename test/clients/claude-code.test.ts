@@ -119,7 +119,7 @@ describe.skipIf(await lacking("claude", "process runner"))("a model in Claude Co
     test("sees a tool's failure with its error code and what to do next", () => {
       const seen = talk.seenIn("failures");
       expect(seen.map(({ isError }) => isError)).toEqual([true, true, true]);
-      expect(seen[0]?.texts[0]).toMatch(/^session_unknown: .*nobody[\s\S]*next: .*call again without session_id/);
+      expect(seen[0]?.texts[0]).toMatch(/^session_unknown: .*nobody[\s\S]*next: check the id; without session_id/);
       expect(seen[1]?.texts[0]).toContain('Unrecognized key: "sesion_id"');
       expect(seen[2]?.texts[0]).toMatch(/^run_gone: [\s\S]*next: run the code again/);
     });

@@ -61,6 +61,21 @@ test("an error of the only tool names no other tool and no session_id", () => {
   }
 });
 
+test("the steps of a tool replace the usual ones, for their codes alone", () => {
+  const nextSteps = { session_unknown: "do this" };
+  expect(errorText(new CodecellError("session_unknown", "why"), { nextSteps })).toBe(
+    "session_unknown: why\nnext: do this",
+  );
+  const other = new CodecellError("run_gone", "why");
+  expect(errorText(other, { nextSteps })).toBe(errorText(other));
+});
+
+test("the next step for an unknown session does not say that its state is gone: it may never have existed", () => {
+  const text = errorText(new CodecellError("session_unknown", "why"));
+  expect(text).toMatch(/next: check the id/);
+  expect(text).not.toContain("gone");
+});
+
 test("an error of another copy of codecell keeps its code", () => {
   const copy = Object.assign(new Error("why"), { name: "CodecellError", code: "session_busy" });
   expect(errorText(copy)).toMatch(/^session_busy: why\n/);

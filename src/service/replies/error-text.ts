@@ -7,8 +7,11 @@ import { encodeError, type WireError } from "../wire/error.ts";
 /** Clients truncate the text of an error at 10,000 characters. */
 const maxCharacters = 8_000;
 
+/** What a model can do next, by code. */
+export type NextSteps = Readonly<Partial<Record<CodecellErrorCode, string>>>;
+
 /** What a model can do next when a tool failed. */
-const nextSteps: Readonly<Record<CodecellErrorCode, string>> = {
+const usualSteps: Readonly<Record<CodecellErrorCode, string>> = {
   usage: "correct the arguments and call again",
   policy_invalid: "tell the user to correct this server's policy file; no tool works until then",
   policy_refused:
@@ -22,7 +25,7 @@ const nextSteps: Readonly<Record<CodecellErrorCode, string>> = {
   cell_lost: "call again without session_id, which uses the shared session; the variables of this one are lost",
   session_closed: "call again without session_id, which uses the shared session",
   session_busy: 'wait for its run with get_run, stop it with cancel=true, or pass session_id "new"',
-  session_unknown: 'its state is gone: call again without session_id for the shared session, or with "new" for another',
+  session_unknown: 'check the id; without session_id a call uses the shared session, with "new" another one',
   session_culled: "its state is gone: call again without session_id and repeat the steps you need",
   session_limit: "close a session that you no longer need with close_session",
   run_limit: "wait for one of your runs with get_run, or stop it with cancel=true",
@@ -52,7 +55,7 @@ const nextSteps: Readonly<Record<CodecellErrorCode, string>> = {
 };
 
 /** The next step where the failed tool is the only one and works in one session, if it differs. */
-const nextStepsOfOnlyTool: Readonly<Partial<Record<CodecellErrorCode, string>>> = {
+const stepsOfOnlyTool: NextSteps = {
   policy_invalid: "tell the user to correct the policy; no code runs until then",
   cell_lost:
     "call again once and repeat the steps you need, because the variables are lost; if it fails, tell the user",
@@ -82,12 +85,15 @@ export interface ErrorReader {
   readonly isGuest?: boolean;
   /** whether the failed tool is the only one that the model has, and works in one session */
   readonly hasOnlyTool?: boolean;
+  /** where the next step after the failed tool differs */
+  readonly nextSteps?: NextSteps | undefined;
 }
 
 /** Why a tool failed, and what the model can do next. For guests, nothing about the host. */
-export function errorReply(error: unknown, { isGuest = false, hasOnlyTool = false }: ErrorReader = {}): ErrorReply {
+export function errorReply(error: unknown, reader: ErrorReader = {}): ErrorReply {
+  const { isGuest = false, hasOnlyTool = false, nextSteps = {} } = reader;
   const { code, message, hint, cause } = isGuest ? guestError(error) : ownError(error);
-  const next = (hasOnlyTool ? nextStepsOfOnlyTool[code] : undefined) ?? nextSteps[code];
+  const next = (hasOnlyTool ? stepsOfOnlyTool : nextSteps)[code] ?? usualSteps[code];
   const causeText = cause === undefined ? undefined : messageOf(cause);
   const lines = [
     `${code}: ${message}`,
@@ -112,5 +118,5 @@ function ownError(error: unknown): CodecellError {
 /** Also of another copy of this class, such as the client's: what crosses bundles is not an `instanceof`. */
 function isCodecellError(error: unknown): error is CodecellError {
   if (error instanceof CodecellError) return true;
-  return error instanceof Error && error.name === "CodecellError" && Object.hasOwn(nextSteps, Object(error).code);
+  return error instanceof Error && error.name === "CodecellError" && Object.hasOwn(usualSteps, Object(error).code);
 }

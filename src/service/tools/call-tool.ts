@@ -43,7 +43,8 @@ export async function callTool(tool: Tool, sandbox: LazySandbox, call: ToolCall)
     if (sandbox.isForGuests && isWithheld(error)) {
       logger.error(`${name} failed: ${messageOf(error)}`, { tool: name, error });
     }
-    const { text, error: data } = errorReply(error, { isGuest: sandbox.isForGuests, hasOnlyTool: sandbox.hasOnlyTool });
+    const { isForGuests: isGuest, hasOnlyTool } = sandbox;
+    const { text, error: data } = errorReply(error, { isGuest, hasOnlyTool, nextSteps: tool.nextSteps });
     return { isError: true, error: data, content: [{ type: "text", text }] };
   }
 }

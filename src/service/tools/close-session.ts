@@ -11,6 +11,12 @@ export const closeSessionTool = defineTool({
   output: z.object({ session_id: z.string(), closed: z.boolean(), kept: z.boolean() }),
   effect: "destroys",
   isIdempotent: true,
+  // Without session_id, this tool would close the shared session.
+  nextSteps: {
+    session_unknown: "there is nothing to close; if you meant another session, check the id",
+    session_closed: "there is nothing to close",
+    session_culled: "there is nothing to close",
+  },
   async call({ session_id, forget }, sandbox) {
     const sessions = await sandbox.sessions();
     const id = session_id ?? (await sandbox.session()).id;

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { NextSteps } from "../replies/error-text.ts";
 import type { Sandbox } from "../sandbox.ts";
 import type { PolicyFacts } from "./policy-facts.ts";
 
@@ -19,6 +20,8 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   readonly isIdempotent?: boolean;
   /** returns texts that some clients would write to a file unless told */
   readonly isLarge?: boolean;
+  /** what a model can do next when this tool failed, for codes where the usual step would be wrong */
+  readonly nextSteps?: NextSteps;
   /** keeps the tool in the model's context if a client hides tools behind a search */
   readonly isMain?: boolean;
   call(args: z.output<Input>, sandbox: Sandbox, context: ToolContext): Promise<ToolReply<z.output<Output>>>;

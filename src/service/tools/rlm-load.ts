@@ -26,6 +26,7 @@ export const rlmLoadTool = defineTool({
   effect: "changes",
   isIdempotent: true,
   isMain: true,
+  nextSteps: { file_missing: "check the path: a relative one starts at the project directory" },
   async call({ path, var_name, form }, sandbox) {
     const session = await sandbox.defaultSession();
     const { bytes } = await session.load(path, var_name, form, sandbox.projectDir);

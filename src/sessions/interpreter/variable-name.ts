@@ -1,4 +1,5 @@
 import { CodecellError } from "../../lib/errors.ts";
+import { printable } from "../../policy/file/problem.ts";
 import { checkText } from "../caller-arguments.ts";
 
 const keywords = new Set(
@@ -12,7 +13,7 @@ const keywords = new Set(
 
 /** Whether an expression is the name of a variable and nothing else. */
 export function isVariableName(expression: string): boolean {
-  return /^[\p{ID_Start}_]\p{ID_Continue}*$/u.test(expression);
+  return /^[\p{XID_Start}_]\p{XID_Continue}*$/u.test(expression);
 }
 
 /** Why code could never use a variable of this name, or must not find it changed; undefined if it is fine. */
@@ -25,9 +26,14 @@ export function variableNameProblem(name: string): string | undefined {
   return undefined;
 }
 
-/** Throws `usage` for a name that cannot be a variable. The kernel refuses what is no name at all. */
+/** Throws `usage` for a name that cannot be a variable. */
 export function checkVariableName(name: string): void {
   checkText(name, "the name of a variable");
+  if (!isVariableName(name)) {
+    throw new CodecellError("usage", `"${printable(name)}" is not the name of a Python variable`, {
+      hint: "use letters, digits and underscores, not a digit first",
+    });
+  }
   const problem = variableNameProblem(name);
   if (problem !== undefined)
     throw new CodecellError("usage", problem, { hint: "choose another name for the variable" });

@@ -2,6 +2,9 @@ import { readdirSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { sandboxFor } from "../../src/service/sandbox-for.ts";
+import { callTool } from "../../src/service/tools/call-tool.ts";
+import { uploadFileTool } from "../../src/service/tools/upload-file.ts";
 import { Codecell } from "../../src/sessions/codecell.ts";
 import type { Session } from "../../src/sessions/session.ts";
 import { newStateDir, removeStateDir, runIn } from "../support/managers.ts";
@@ -112,8 +115,17 @@ for (const { name, make, skip } of measured) {
       await expect(session.upload("b", Buffer.alloc(2 * mebibyte, 1))).rejects.toMatchObject({
         code: "too_large",
         message: "the workspace has no room for b: proc.disk is 4MiB",
-        hint: expect.stringContaining("delete files"),
+        hint: "delete files that the session no longer needs",
       });
+      const sandbox = sandboxFor(codecell);
+      const call = (args: object) =>
+        callTool(uploadFileTool, sandbox, {
+          args: { session_id: session.id, ...args },
+          context: { signal: new AbortController().signal },
+        });
+      const [told] = (await call({ path: "b", content: "x".repeat(2 * mebibyte) })).content;
+      expect(told).toMatchObject({ text: expect.stringContaining("next: make room with delete=true or in code") });
+      expect(told).not.toMatchObject({ text: expect.stringContaining("artifacts rm") });
       await session.upload("a", Buffer.alloc(3 * mebibyte, 2));
       expect((await session.listFiles()).files).toMatchObject([{ path: "a", size: 3 * mebibyte }]);
     });

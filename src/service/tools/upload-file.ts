@@ -22,6 +22,7 @@ export const uploadFileTool = defineTool({
   }),
   effect: "destroys", // it replaces or deletes an existing file with this name
   isIdempotent: true,
+  nextSteps: { too_large: "make room with delete=true or in code, or write less" },
   async call({ path, content, content_base64, delete: isDeletion, session_id }, sandbox, { signal }) {
     if (isDeletion) {
       if (content !== undefined || content_base64 !== undefined) {

@@ -67,7 +67,7 @@ async function roomFor({ disk, policy }: LiveSession, files: WorkspaceFiles, pat
 function noRoom(error: unknown, path: string, { proc }: Policy): unknown {
   if (!(error instanceof CodecellError) || error.code !== "too_large") return error;
   const message = `the workspace has no room for ${printable(path, 200)}: proc.disk is ${formatSize(proc.diskBytes)}`;
-  const hint = "delete files: in code, or with `codecell artifacts rm`";
+  const hint = "delete files that the session no longer needs";
   return new CodecellError("too_large", message, { hint, cause: error, details: { rule: "proc.disk" } });
 }
 

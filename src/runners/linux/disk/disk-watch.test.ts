@@ -45,7 +45,7 @@ describe("DiskWatch", () => {
     expect(watch.isWithinLimit).toBe(false);
     expect(await watch.afterRun(true)).toMatchObject({
       isEnded: true,
-      notes: [exceeded, expect.stringMatching("^delete")],
+      notes: [exceeded, "delete files in code"],
     });
   });
 
@@ -102,7 +102,9 @@ fs.writeFileSync("large", Buffer.alloc(2 << 20));`;
     expect(watch.isWithinLimit).toBe(false);
     const { isEnded, notes } = await watch.afterRun(false);
     expect(isEnded).toBe(false);
-    expect(notes).toEqual([expect.stringMatching(/more than proc.disk \(1MiB\); delete files/)]);
+    expect(notes).toEqual([
+      "the workspace holds more than proc.disk (1MiB); delete files in code. A run that writes more is ended, and its variables are lost",
+    ]);
     await fill("more", mebibyte / 2);
     expect(await ended).toBe(exceeded);
   });
@@ -134,7 +136,16 @@ fs.writeFileSync("large", Buffer.alloc(2 << 20));`;
     execFileSync("fallocate", ["--length", `${260 * mebibyte}`, join(directory, "huge")]); // takes the space without writing it
     const { watch, ended } = await watched();
     expect(watch.isReadOnly).toBe(true);
-    expect(await watch.afterRun(false)).toMatchObject({ isEnded: false, notes: [expect.stringMatching("read-only")] });
+    const { isEnded, notes } = await watch.afterRun(false);
+    expect(isEnded).toBe(false);
+    const ways = [
+      "session.removeFile",
+      "upload_file with delete=true over MCP",
+      "DELETE over HTTP",
+      "if the session is saved",
+    ];
+    for (const way of ways) expect(notes.join()).toContain(way);
+    expect(notes).toEqual([expect.stringMatching("read-only; delete files from outside")]);
     await rm(join(directory, "huge"));
     expect(await watch.afterRun(true)).toMatchObject({ isEnded: true });
     expect(await ended).toBe("its files fit proc.disk again: the next run starts in a cell that can write");

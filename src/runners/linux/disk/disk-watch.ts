@@ -14,7 +14,10 @@ const longestPauseMs = { withTripwire: 5_000, without: 1_000 };
 const leastExcessBytes = 256 * 2 ** 20;
 /** After a run, a directory that takes longer to measure is left to the timer: a result does not wait for it. */
 const quickWalkMs = 100;
-const remedy = "delete files: in code, or with `codecell artifacts rm`";
+// Users of every surface read these, models too.
+const remedy = "delete files in code";
+const remedyOutside =
+  "delete files from outside: session.removeFile, upload_file with delete=true over MCP, DELETE over HTTP, or `codecell artifacts rm` if the session is saved";
 
 /** A cell that can be ended for a reason. */
 export interface WatchedCell extends Pick<Cell, "id" | "exited"> {
@@ -113,7 +116,7 @@ export class DiskWatch implements CellDisk {
       isEnded: false,
       notes: [
         this.#isReadOnly
-          ? `${over} by so much that it is read-only; delete files with \`codecell artifacts rm\`, or over MCP or HTTP`
+          ? `${over} by so much that it is read-only; ${remedyOutside}`
           : `${over}; ${remedy}. A run that writes more is ended, and its variables are lost`,
       ],
     };

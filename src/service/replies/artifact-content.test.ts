@@ -56,12 +56,13 @@ test("a binary file over the limit is refused, but a part of it is returned", as
   expect(part).toMatchObject({ start: 10, end: 20, size: 600 * 1024 });
 });
 
-test("an empty file and a range past the end of a file are returned as empty text", async () => {
+test("an empty file and a part that starts at the end of a file are empty text, and one beyond it is refused", async () => {
   expect((await artifactContent(files, "empty.txt")).body).toEqual({ as: "text", text: "" });
-  expect(await artifactContent(files, "a/long.txt", { start: 999_999 })).toMatchObject({
+  expect(await artifactContent(files, "a/long.txt", { start: 120_000 })).toMatchObject({
     start: 120_000,
     end: 120_000,
   });
+  await expect(artifactContent(files, "a/long.txt", { start: 120_001 })).rejects.toMatchObject({ code: "usage" });
 });
 
 test.each(["a/long.txt", "red.png", "fake.png", "empty.txt"])("reading %s is audited once", async (name) => {

@@ -20,19 +20,26 @@ export interface ArtifactContent {
     | { readonly as: "image" | "base64"; readonly data: Uint8Array };
 }
 
+interface ByteRange {
+  readonly start?: number | undefined;
+  /** exclusive */
+  readonly end?: number | undefined;
+}
+
 export async function artifactContent(
   files: WorkspaceFiles,
   name: string,
-  range: { start?: number | undefined; end?: number | undefined } = {},
+  range: ByteRange = {},
   maxTextBytes = maxPageBytes,
 ): Promise<ArtifactContent> {
   await using file = await files.open(name);
   const { size } = file;
+  checkRange(name, size, range);
   const head = new Uint8Array(Math.min(size, mimeHeadBytes));
   await file.readInto(head, 0);
   const mimeType = mimeTypeOf(name, head);
-  const start = Math.min(range.start ?? 0, size);
-  const wanted = Math.max(start, Math.min(range.end ?? size, size));
+  const start = range.start ?? 0;
+  const wanted = Math.min(range.end ?? size, size);
   // Read once, so that the audit records exactly what is returned.
   const read = (maxBytes: number) => file.read({ start, end: Math.min(wanted, start + maxBytes), maxBytes });
   if (isText(mimeType, head)) {
@@ -49,6 +56,13 @@ export async function artifactContent(
     return { mimeType, size, start, end: size, body: { as: "image", data } };
   if (data.byteLength > maxBinaryBytes) throw tooLarge(name, size, mimeType);
   return { mimeType, size, start, end: start + data.byteLength, body: { as: "base64", data } };
+}
+
+/** An empty part would look like a success, and a model that continues after it would not get any further. */
+function checkRange(name: string, size: number, { start = 0, end = Number.POSITIVE_INFINITY }: ByteRange): void {
+  if (start <= size && end > start) return;
+  const problem = start > size ? "start is beyond the end of the file" : "end must be more than start";
+  throw new CodecellError("usage", `${problem}: ${name} has ${size} bytes`);
 }
 
 function tooLarge(name: string, size: number, mimeType: string): CodecellError {

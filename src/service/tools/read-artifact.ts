@@ -45,8 +45,9 @@ export const readArtifactTool = defineTool({
     };
     const isWhole = content.start === 0 && content.end >= size;
     const part = isWhole ? `${size} bytes` : `bytes ${content.start} to ${content.end} of ${size}`;
+    const isAfterEnd = !isWhole && content.start === size;
     const rest = facts.next === null ? "" : `; continue with start=${facts.next}`;
-    const where = `${name} (${mimeType}), ${part}${rest}`;
+    const where = `${name} (${mimeType}), ${isAfterEnd ? `end of the file at byte ${size}` : `${part}${rest}`}`;
     return { facts, text: body.as === "text" ? `${where}\n${body.text}` : where, more: blocks(uri, content) };
   },
 });

@@ -10,8 +10,11 @@ import { makeListing } from "../dist/surfaces/mcp/make-listing.js";
 const bundled = fileURLToPath(new URL("../dist/bundled", import.meta.url));
 for (const tools of toolsetNames) {
   for (const structured of [false, true]) {
-    const file = join(bundled, listingFile({ tools, structured }));
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, JSON.stringify(await makeListing({ tools, structured })));
+    for (const hasProcesses of [true, false]) {
+      const options = { tools, structured, hasProcesses };
+      const file = join(bundled, listingFile(options));
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, JSON.stringify(await makeListing(options)));
+    }
   }
 }

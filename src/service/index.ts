@@ -93,8 +93,8 @@ export {
 } from "./tools/tool.ts";
 /** What a client shows about a tool before the user allows a call. */
 export { type HostEffects, hostEffects, type ToolHints, toolHints } from "./tools/tool-hints.ts";
-/** The tools of a set. */
-export { toolsOf } from "./tools/toolset.ts";
+/** The tools of a set, as far as they can work. */
+export { type ToolsetOptions, toolsOf } from "./tools/toolset.ts";
 /** The names of the sets of tools. */
 export { type ToolsetName, toolsetNames } from "./tools/toolset-name.ts";
 /** An artifact in the wire format. */

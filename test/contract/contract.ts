@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { CodecellError } from "../../src/lib/errors.ts";
 import { parsePolicy } from "../../src/policy/file/parse-policy.ts";
+import { mayHaveProcesses } from "../../src/policy/isolation.ts";
 import type { PolicyInput } from "../../src/policy/schema.ts";
 import type { Guarantee, Probe, SandboxRunner } from "../../src/runners/runner.ts";
 import { outputText } from "../../src/service/output/output-text.ts";
@@ -72,6 +73,14 @@ export async function runnerContract(
     hostCallContract(() => session);
     promptContract(() => session);
     cellFilesContract(() => session, { limitsDisk: workspaceAt === "/workspace" });
+
+    test("bash and checkpoints are missing from a cell only if its runner is known to have no processes", () => {
+      if (mayHaveProcesses(sample.name)) expect(session.features).toContain("checkpoints");
+      else {
+        expect(session.features).not.toContain("checkpoints");
+        expect(session.languages).toEqual(["python"]);
+      }
+    });
 
     describe("a run", () => {
       test("returns its output and the value of its last expression", async () => {

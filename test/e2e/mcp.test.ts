@@ -322,6 +322,9 @@ describe("the MCP server at its start", () => {
 
   test.skipIf(!runners.includes("wasm"))("works with only the wasm runner", async () => {
     await using pair = await McpPair.open("stdio", "modern", ["--runner", "wasm", "--structured"]);
+    const { tools } = await pair.client.listTools();
+    expect(tools.map(({ name }) => name)).not.toContain("checkpoint");
+    expect(JSON.stringify(tools)).not.toContain("bash");
     expect((await pair.call("run_python", { code: "6 * 7" })).facts).toMatchObject({ value: "42", runner: "wasm" });
     expect((await pair.call("rlm_exec", { code: "1 / 0" })).facts).toMatchObject({ status: "error" });
   });

@@ -21,6 +21,14 @@ test("a hint for library users is left out of the text for a model", () => {
   expect(lines).toEqual(["session_culled: it is over", expect.stringMatching(/^next: .*without session_id/)]);
 });
 
+test("no model is told to use another runner", () => {
+  const error = new CodecellError("not_supported", "no checkpoints here", { hint: "use the process runner" });
+  expect(errorReply(error)).toEqual({
+    text: "not_supported: no checkpoints here\nnext: find another way, such as code: this sandbox does not support it",
+    error: expect.objectContaining({ hint: "find another way, such as code: this sandbox does not support it" }),
+  });
+});
+
 test("the text of an error is truncated and has no control sequences", () => {
   const text = errorText(new CodecellError("expression_failed", `\u001b[31mred\u001b[0m ${"x".repeat(50_000)}`));
   expect(text).not.toContain("\u001b");

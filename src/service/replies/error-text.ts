@@ -32,7 +32,7 @@ const usualSteps: Readonly<Record<CodecellErrorCode, string>> = {
   snapshot_damaged: "start a new session and repeat the steps you need",
   checkpoint_unknown: "use a name that was saved in this session",
   nothing_to_undo: "run code that corrects the variables",
-  not_supported: "find another way: this sandbox does not support it",
+  not_supported: "find another way, such as code: this sandbox does not support it",
   run_gone: "run the code again",
   output_gone: "run the code again and write its output to a file",
   language_unavailable: "write it in Python",
@@ -70,8 +70,8 @@ const stepsOfOnlyTool: NextSteps = {
   file_missing: "check the path: list the directory first",
 };
 
-/** The hints of these codes are for users of the library; for a model, `next` is enough. */
-const withoutHint: ReadonlySet<CodecellErrorCode> = new Set(["session_unknown", "session_culled"]);
+/** The hints of these codes are for users of the library, who can choose a runner; for a model, `next` is enough. */
+const withoutHint: ReadonlySet<CodecellErrorCode> = new Set(["session_unknown", "session_culled", "not_supported"]);
 
 /** An error as text for a model, and as data. */
 export interface ErrorReply {

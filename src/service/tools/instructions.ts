@@ -1,7 +1,8 @@
 import { filesText, limitsText, type PolicyFacts } from "./policy-facts.ts";
 import type { ToolsetName } from "./toolset-name.ts";
 
-const interpreter = `run_python runs Python (or bash) in an isolated session and keeps variables and files between calls. Without session_id, every tool uses one shared session; "new" starts another.`;
+const interpreter = (languages: string) =>
+  `run_python runs ${languages} in an isolated session and keeps variables and files between calls. Without session_id, every tool uses one shared session; "new" starts another.`;
 
 const rlm = `rlm_load reads a project file into a variable without passing it through the conversation, rlm_exec works on it, rlm_get and rlm_vars show the result.`;
 
@@ -17,7 +18,7 @@ const shared = `Use it for calculations, data analysis, plots, large files and u
 /** Instructions that a client gives its model about the tools: under 2,000 characters, most important first. */
 export function instructionsFor(tools: ToolsetName, facts?: PolicyFacts): string {
   const first = [
-    ...(tools === "rlm" ? [] : [interpreter]),
+    ...(tools === "rlm" ? [] : [interpreter(facts?.hasProcesses === false ? "Python" : "Python (or bash)")]),
     ...(tools === "interpreter" ? [] : [rlm]),
     ...(tools === "all" ? [both] : []),
   ];

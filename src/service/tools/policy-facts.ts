@@ -1,4 +1,5 @@
 import { formatDuration, formatSize } from "../../policy/format-units.ts";
+import { mayHaveProcesses } from "../../policy/isolation.ts";
 import type { Policy } from "../../policy/schema.ts";
 
 /** The interpreter of a cell, as an earlier session found it. */
@@ -48,6 +49,8 @@ export interface PolicyFacts {
   readonly mounts: readonly { readonly target: string; readonly isWritable: boolean }[];
   /** whether a closed session is saved */
   readonly isPersistent: boolean;
+  /** false: the policy names a runner without processes, so there is no bash and no checkpoint */
+  readonly hasProcesses: boolean;
   /** modules that every session has imported */
   readonly preload: readonly string[];
   /** absent: not known yet */
@@ -61,11 +64,11 @@ const maxNamed = 12;
 /** The facts of the empty policy, for a server that has no policy file and must not load the parser. */
 export const strictestFacts: PolicyFacts = {
   ...{ timeoutMs: 30_000, memoryBytes: 512 * 1024 ** 2, diskBytes: 256 * 1024 ** 2 },
-  ...{ hosts: undefined, mounts: [], isPersistent: false, preload: [] },
+  ...{ hosts: undefined, mounts: [], isPersistent: false, hasProcesses: true, preload: [] },
 };
 
 /** What a policy gives to a program. */
-export function policyFacts({ proc, net, fs, session, kernel }: Policy): PolicyFacts {
+export function policyFacts({ proc, net, fs, session, kernel, isolation }: Policy): PolicyFacts {
   const { timeoutMs, memoryBytes, diskBytes } = proc;
   return {
     ...{ timeoutMs, memoryBytes, diskBytes },
@@ -75,6 +78,7 @@ export function policyFacts({ proc, net, fs, session, kernel }: Policy): PolicyF
       ...fs.mounts.map(({ target, mode }) => ({ target, isWritable: mode === "rw" })),
     ],
     isPersistent: session.persist,
+    hasProcesses: mayHaveProcesses(isolation.runner),
     preload: kernel.preload,
   };
 }

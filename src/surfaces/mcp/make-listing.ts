@@ -9,7 +9,8 @@ import type { ListedTool, ListingOptions, McpListing } from "./front/listing.ts"
 import { serveOverStdio } from "./stdio.ts";
 
 /** Asks the MCP SDK. The build calls this, so that a server need not load the SDK for a client that only lists the tools. */
-export async function makeListing({ tools, structured }: ListingOptions): Promise<McpListing> {
+export async function makeListing(options: ListingOptions): Promise<McpListing> {
+  const { tools, structured, hasProcesses } = options;
   const sandbox = new LazySandbox({ projectDir: "/", open: () => Promise.reject(new Error("a listing runs nothing")) });
   const [input, output] = [new PassThrough(), new PassThrough()];
   const replies = createInterface(output)[Symbol.asyncIterator]();
@@ -17,12 +18,12 @@ export async function makeListing({ tools, structured }: ListingOptions): Promis
     input.write(`${JSON.stringify({ jsonrpc: "2.0", id: 0, method, params })}\n`);
     return JSON.parse((await replies.next()).value).result;
   };
-  await using _server = serveOverStdio(sandbox, { tools, structured }, { input, output });
+  await using _server = serveOverStdio(sandbox, { tools, structured, hasProcesses }, { input, output });
   const [protocolVersion] = SUPPORTED_PROTOCOL_VERSIONS;
   const clientInfo = { name: "build", version: "1" };
   const initialize = await ask("initialize", { protocolVersion, capabilities: {}, clientInfo });
   const { tools: listed } = await ask("tools/list", {});
-  const defined = toolsOf(tools, { hasModel: false });
+  const defined = toolsOf(tools, { hasModel: false, hasProcesses });
   return {
     versions: SUPPORTED_PROTOCOL_VERSIONS,
     initialize,

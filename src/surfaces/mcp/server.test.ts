@@ -121,6 +121,24 @@ test("the sub-agent tool is offered only where it works", async () => {
   expect(await names(true)).toContain("rlm_sub_agent");
 });
 
+test("bash and checkpoints are not offered if the policy names a runner without them", async () => {
+  const under = (runner: "wasm" | "process" | "auto", options: McpServerOptions = {}) => {
+    const facts = policyFacts(parsePolicy({ isolation: { runner } }));
+    return listed(options, new LazySandbox({ projectDir: "/nowhere", open: () => Promise.reject(), facts }));
+  };
+  const { tools, instructions } = await under("wasm");
+  const run = tools.find(({ name }) => name === "run_python");
+  expect(run?.description).toMatch(/^Run Python in an isolated session/);
+  expect(Object.keys(run?.inputSchema.properties ?? {})).toEqual(["code", "session_id", "timeout", "wait"]);
+  expect(instructions).toMatch(/^run_python runs Python in an isolated session/);
+  expect(JSON.stringify([tools, instructions])).not.toMatch(/bash/);
+  const missing = (await listed()).tools.filter(({ name }) => !tools.some((one) => one.name === name));
+  expect(missing.map(({ name }) => name)).toEqual(["checkpoint"]);
+  expect(JSON.stringify(await under("process"))).toMatch(/\["python","bash"\].*checkpoint/);
+  expect(await under("auto")).toEqual(await under("process"));
+  expect((await under("auto", { hasProcesses: false })).tools).toEqual(tools);
+});
+
 test("docs/tools.md lists every tool with its parameters", async () => {
   const page = await readFile(new URL("../../../docs/tools.md", import.meta.url), "utf8");
   const { tools } = await listed({ hasModel: true });

@@ -1,5 +1,6 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
+import { mayHaveProcesses } from "../../../policy/isolation.ts";
 import { hasModel } from "../../../service/rlm/model-source.ts";
 import { type PolicyFacts, policyFacts, strictestFacts } from "../../../service/tools/policy-facts.ts";
 import { type HostEffects, hostEffects } from "../../../service/tools/tool-hints.ts";
@@ -37,7 +38,10 @@ async function policyOutlook(flags: McpFlags, terminal: Terminal): Promise<McpOu
   const hasPolicy = isNamed || (await exists(join(terminal.cwd, defaultPolicyFile)));
   const { workspace, mount, timeout, memory } = flags;
   const isPlain = !hasPolicy && [workspace, mount, timeout, memory].every((flag) => flag === undefined);
-  if (isPlain) return { effects: { writesHost: false, reachesNetwork: false }, facts: strictestFacts };
+  if (isPlain) {
+    const facts = { ...strictestFacts, hasProcesses: mayHaveProcesses(flags.runner ?? "auto") };
+    return { effects: { writesHost: false, reachesNetwork: false }, facts };
+  }
   try {
     const { mcpPolicy } = await import("./mcp-open.ts");
     const policy = await mcpPolicy(flags, terminal);

@@ -23,10 +23,11 @@ const end = { ...last, id: "end" };
 const facts = { ...strictestFacts, hosts: ["packages.example"], python: { version: "3.11.2", packages: ["numpy"] } };
 const wide = { facts, effects: { writesHost: true, reachesNetwork: true } };
 const strict = { facts: strictestFacts, effects: { writesHost: false, reachesNetwork: false } };
+const wasm = { ...strict, facts: { ...strictestFacts, hasProcesses: false } };
 
 let listing: McpListing;
 beforeAll(async () => {
-  listing = await makeListing({ tools: "all", structured: false });
+  listing = await makeListing({ tools: "all", structured: false, hasProcesses: true });
 });
 
 function sandboxWith(outlook: object): LazySandbox {
@@ -171,9 +172,10 @@ describe("the front of codecell mcp writes the same bytes as the MCP SDK", () =>
   test.each(toolsetNames.flatMap((tools) => [false, true].map((structured) => ({ tools, structured }))))(
     "for tools: $tools, structured: $structured",
     async (options) => {
-      const made = JSON.parse(JSON.stringify(await makeListing(options))) as McpListing;
       const text = textOf([...usual, last]);
-      for (const outlook of [strict, wide, {}]) {
+      for (const outlook of [strict, wide, {}, wasm]) {
+        const hasProcesses = outlook !== wasm;
+        const made = JSON.parse(JSON.stringify(await makeListing({ ...options, hasProcesses }))) as McpListing;
         expect(await transcript(byFront(outlook, options, made), text)).toEqual(
           await transcript(bySdk(outlook, options), text),
         );

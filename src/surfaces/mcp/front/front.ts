@@ -20,7 +20,8 @@ export async function serveFront(
   streams: StdioStreams = { input: process.stdin, output: process.stdout },
 ): Promise<AsyncDisposable> {
   const { tools = "all", structured = false, hasModel = false } = options;
-  const listing = hasModel ? undefined : await readListing({ tools, structured });
+  const { hasProcesses = sandbox.facts?.hasProcesses ?? true } = options;
+  const listing = hasModel ? undefined : await readListing({ tools, structured, hasProcesses });
   if (listing === undefined) return (await import("../stdio.ts")).serveOverStdio(sandbox, options, streams);
   return new Front(new QuickReplies(listing, sandbox, tools), streams, async (rest, onInitialized) => {
     const { serveOverStdio } = await import("../stdio.ts");

@@ -23,11 +23,12 @@ export interface ListedTool extends Pick<Tool, "effect" | "isIdempotent"> {
 export interface ListingOptions {
   readonly tools: ToolsetName;
   readonly structured: boolean;
+  readonly hasProcesses: boolean;
 }
 
 /** The file of a listing, below `dist/bundled`. */
-export function listingFile({ tools, structured }: ListingOptions): string {
-  return join("mcp-listings", `${tools}${structured ? "-structured" : ""}.json`);
+export function listingFile({ tools, structured, hasProcesses }: ListingOptions): string {
+  return join("mcp-listings", `${tools}${structured ? "-structured" : ""}${hasProcesses ? "" : "-no-processes"}.json`);
 }
 
 /** Undefined: this is not a build, and the SDK has to answer. */

@@ -131,10 +131,17 @@ test("wrong argument types from JavaScript are rejected with a usage error, and 
   await using session = await codecell.openSession();
   const circle: Record<string, unknown> = {};
   circle.itself = circle;
-  for (const value of [circle, 1n, () => 1, undefined]) {
+  for (const [value, why] of [
+    [circle, "more than 1000 levels, or a value that contains itself"],
+    [1n, "a BigInt"],
+    [() => 1, "a function"],
+    [undefined, "undefined"],
+    [{ sizes: [1, Number.NaN] }, "NaN at sizes[1]"],
+    [new Map([[1, 2]]), "an instance of Map"],
+  ] as const) {
     await expect(session.set("x", value)).rejects.toMatchObject({
       code: "variable_unserializable",
-      message: "the value for x cannot be converted to JSON",
+      message: `the value for x cannot be converted to JSON: ${why}`,
     });
   }
   for (const code of [undefined, 1, { code: "1" }]) {

@@ -545,6 +545,13 @@ export async function runnerContract(
       test("that do not exist or cannot be JSON cause an error with a code", async () => {
         await expect(session.get("nowhere")).rejects.toMatchObject({ code: "variable_missing" });
         await expect(session.get("object()")).rejects.toMatchObject({ code: "variable_unserializable" });
+        const rounded = { code: "variable_unserializable", message: expect.stringContaining("9007199254740993") };
+        await expect(session.get("[2**53 + 1]")).rejects.toMatchObject(rounded);
+        expect(await session.get("[2**53 - 1, str(2**53 + 1), 2.0**60]")).toEqual([
+          2 ** 53 - 1,
+          "9007199254740993",
+          2 ** 60,
+        ]);
         await expect(session.get("1 / 0")).rejects.toMatchObject({ code: "expression_failed" });
         await expect(session.set("not a name", 1)).rejects.toBeInstanceOf(CodecellError);
       });

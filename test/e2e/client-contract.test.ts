@@ -146,6 +146,11 @@ describe.skipIf(skipsProcess)("sessions of the library and of the client", () =>
       expect(await failure(session.get("object()"))).toBe("variable_unserializable");
       expect(await failure(session.set("f", () => 1))).toBe("variable_unserializable");
       expect(await failure(session.set("big", 1n))).toBe("variable_unserializable");
+      expect(await failure(session.set("sizes", [1, Number.NaN]))).toBe("variable_unserializable");
+      await session.run("exact = 2**53 + 1");
+      expect(await failure(session.get("exact"))).toBe("variable_unserializable");
+      expect(await failure(session.get("[exact]"))).toBe("variable_unserializable");
+      expect((await session.preview("exact")).text).toBe("9007199254740993");
       expect(await failure(session.set("class", 1))).toBe("usage");
       await session.reset();
       expect(await failure(session.get("rows"))).toBe("variable_missing");

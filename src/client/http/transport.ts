@@ -1,4 +1,5 @@
 import { CodecellError, messageOf } from "../../lib/errors.ts";
+import { assertExactIntegers } from "../../lib/json/inexact-integer.ts";
 import { parseJson } from "../../lib/json/parse-json.ts";
 import { delayBefore, pause } from "./backoff.ts";
 import { type BodySource, prepareBody } from "./body-source.ts";
@@ -21,6 +22,8 @@ export interface Request {
   readonly isRepeatable?: boolean;
   /** errors that mean success after a lost reply, such as `session_unknown` when a session is closed again */
   readonly isDoneIf?: CodecellError["code"];
+  /** whether an integer in the response that JavaScript would round is an error */
+  readonly isExact?: boolean;
   /** how long the beginning of the response may take */
   readonly headersMs?: number;
 }
@@ -179,11 +182,15 @@ export class Transport {
     };
   }
 
-  async #jsonOf(response: Response, { method, path }: Request): Promise<unknown> {
+  async #jsonOf(response: Response, { method, path, isExact }: Request): Promise<unknown> {
     const bytes = await readBounded(response, this.maxResponseBytes, "the response");
     try {
-      return parseJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes), jsonLimits);
+      const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+      const value = parseJson(text, jsonLimits);
+      if (isExact) assertExactIntegers(text);
+      return value;
     } catch (cause) {
+      if (cause instanceof CodecellError) throw cause;
       throw new CodecellError("service_unavailable", `the response to ${method} ${path} is not JSON`, {
         hint: `is ${this.address} the address of \`codecell serve\`?`,
         cause,

@@ -3,6 +3,7 @@ import type { FileList, FileSource, ListOptions } from "../../artifacts/workspac
 import type { Variable } from "../../kernel/messages.ts";
 import type { ValuePreview } from "../../kernel/value-preview.ts";
 import { CodecellError } from "../../lib/errors.ts";
+import { valueJson } from "../../lib/json/value-json.ts";
 import type { LiveChange } from "../../policy/change/live-rules.ts";
 import type { PolicyChange } from "../../policy/change/merge.ts";
 import type { CellUsage } from "../../runners/cell-usage.ts";
@@ -208,7 +209,7 @@ export class RemoteSession implements CodeSession, AsyncDisposable {
     // A name needs no right to run code.
     const reply =
       isName && !hasOptions
-        ? await this.#get(`/variables/${expression}`)
+        ? await this.#transport.json({ method: "GET", path: `${this.#path}/variables/${expression}`, isExact: true })
         : await this.#evaluate(expression, "json", options);
     return new Fields(reply, "the value").any("value");
   }
@@ -234,7 +235,8 @@ export class RemoteSession implements CodeSession, AsyncDisposable {
     if (value instanceof Uint8Array) {
       await this.#transport.done({ method: "PUT", path: `${path}/bytes`, bytes: value, isRepeatable: true });
     } else {
-      const json = { value: jsonValue(name, value) };
+      valueJson(name, value); // throws for what JSON would change
+      const json = { value };
       await this.#transport.done({ method: "PUT", path, json, isRepeatable: true });
     }
   }
@@ -430,18 +432,8 @@ export class RemoteSession implements CodeSession, AsyncDisposable {
       ...(maxBytes === undefined ? {} : { max_bytes: Math.min(maxBytes, mostValueBytes) }),
       ...(timeoutMs === undefined ? {} : { timeout: timeoutMs / 1000 }),
     };
-    return this.#transport.json({ method: "POST", path: `${this.#path}/values`, json });
+    return this.#transport.json({ method: "POST", path: `${this.#path}/values`, json, isExact: as === "json" });
   }
 }
 
 const mostValueBytes = 16 * 1024 * 1024;
-
-/** `JSON.stringify` throws for cycles and big integers, and returns undefined for functions. */
-function jsonValue(name: string, value: unknown): unknown {
-  try {
-    if (JSON.stringify(value) !== undefined) return value;
-  } catch {}
-  const hint =
-    "pass a string, bytes or a JSON value: numbers, strings, booleans, null, arrays and objects without cycles";
-  throw new CodecellError("variable_unserializable", `the value for ${name} cannot be converted to JSON`, { hint });
-}

@@ -23,7 +23,7 @@ export async function forkedCell(session: Session): Promise<OwnedCell> {
 export async function copiedCell(from: Session, copy: Session, names: readonly string[]): Promise<OwnedCell> {
   const cell = new SessionCell(copy);
   try {
-    for (const name of names) await copy.set(checked(name), await from.get(checked(name)));
+    for (const name of names) await copy.setJson(checked(name), await from.getJson(checked(name)));
     return cell;
   } catch (error) {
     await cell[Symbol.asyncDispose]();

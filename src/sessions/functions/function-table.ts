@@ -2,12 +2,12 @@ import type { ForkInCall } from "../../kernel/client.ts";
 import type { GuestCall } from "../../kernel/guest-calls.ts";
 import { messageOf } from "../../lib/errors.ts";
 import { exceptionName, GuestFailure } from "../../lib/guest-failure.ts";
+import { inexactInteger } from "../../lib/json/inexact-integer.ts";
 import { type JsonLimits, JsonRefused, measureJson } from "../../lib/json/parse-json.ts";
 import { DeadlinePassed, deadline } from "../../lib/waiting/deadline.ts";
 import type { Session } from "../session.ts";
 import { encodeSpecs } from "./function-spec.ts";
 import type { HostFunctions } from "./host-function.ts";
-import { inexactInteger } from "./inexact-integer.ts";
 import { ValueCheck } from "./value-check.ts";
 
 const defaultTimeoutMs = 120_000;

@@ -13,3 +13,16 @@ test.each([
 ])("a value of a cell with %s is refused before it is parsed", (_what, text) => {
   expect(() => decodeJson(Buffer.from(text))).toThrow(expect.objectContaining({ code: "too_large" }));
 });
+
+test.each([
+  ["9007199254740993", "9007199254740993"],
+  ['{"ids":[12345678901234567890]}', "12345678901234567890"],
+])("an integer of a cell that JavaScript would round is refused: %s", (json, integer) => {
+  expect(() => decodeJson(Buffer.from(json))).toThrow(
+    expect.objectContaining({
+      code: "variable_unserializable",
+      message: `the value has the integer ${integer}, which JavaScript would round`,
+      hint: "read it as text: str(x) in Python",
+    }),
+  );
+});

@@ -1,8 +1,10 @@
 import type { KernelClient } from "../../kernel/client.ts";
 import type { ValueFormat } from "../../kernel/messages.ts";
 import { CodecellError } from "../../lib/errors.ts";
+import { assertExactIntegers } from "../../lib/json/inexact-integer.ts";
 import { isJson } from "../../lib/json/is-json.ts";
 import { JsonRefused, parseJson } from "../../lib/json/parse-json.ts";
+import { valueJson } from "../../lib/json/value-json.ts";
 import type { ReadOptions } from "./read-options.ts";
 
 /** The default limit of a value that leaves a cell. */
@@ -21,7 +23,7 @@ export interface EncodedValue {
 export function encodeValue(name: string, value: unknown): EncodedValue {
   if (value instanceof Uint8Array) return { format: "bytes", body: value };
   if (typeof value === "string") return { format: "text", body: Buffer.from(value) };
-  return { format: "json", body: Buffer.from(jsonOf(name, value)) };
+  return { format: "json", body: Buffer.from(valueJson(name, value)) };
 }
 
 /** The value of an expression, as the kernel encodes it. A value over the limit is not sent. */
@@ -49,8 +51,15 @@ const parsedLimits = { depth: maxValueDepth, keys: 1_000_000, values: 10_000_000
  * arrays, which take the parser minutes and gigabytes.
  */
 export function decodeJson(data: Buffer): unknown {
+  const json = data.toString();
+  const value = parsed(json);
+  assertExactIntegers(json);
+  return value;
+}
+
+function parsed(json: string): unknown {
   try {
-    return parseJson(data.toString(), parsedLimits);
+    return parseJson(json, parsedLimits);
   } catch (error) {
     if (!(error instanceof JsonRefused)) throw notJson(error);
     const hint = "request a part of it or a summary, or write it to a file and read that";
@@ -66,21 +75,4 @@ export async function checkedJson(data: Buffer): Promise<Buffer> {
 
 function notJson(cause?: unknown): CodecellError {
   return new CodecellError("variable_unserializable", "the cell's answer is not JSON", { cause });
-}
-
-/** `JSON.stringify` throws for cycles and big integers, and returns undefined for functions. */
-function jsonOf(name: string, value: unknown): string {
-  let cause: unknown;
-  try {
-    const json = JSON.stringify(value) as string | undefined;
-    if (json !== undefined) return json;
-  } catch (error) {
-    cause = error;
-  }
-  const hint =
-    "pass a string, bytes or a JSON value: numbers, strings, booleans, null, arrays and objects without cycles";
-  throw new CodecellError("variable_unserializable", `the value for ${name} cannot be converted to JSON`, {
-    hint,
-    cause,
-  });
 }

@@ -1,3 +1,5 @@
+import { CodecellError } from "../errors.ts";
+
 const minDigits = 16;
 const manyDigits = /\d{16}/;
 const number = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
@@ -18,6 +20,15 @@ export function inexactInteger(json: string): string | undefined {
     at += found.length - 1;
   }
   return undefined;
+}
+
+/** Throws for a value of a cell that JavaScript cannot hold exactly: a wrong number looks like a right one. */
+export function assertExactIntegers(json: string): void {
+  const rounded = inexactInteger(json);
+  if (rounded === undefined) return;
+  const message = `the value has the integer ${rounded.slice(0, 40)}, which JavaScript would round`;
+  const hint = "read it as text: str(x) in Python";
+  throw new CodecellError("variable_unserializable", message, { hint });
 }
 
 /** The position of the quote that ends the string which starts at `start`. */

@@ -222,6 +222,7 @@ describe.skipIf(skipsProcess)("sessions of the library and of the client", () =>
           call: ({ fruit, count }, { run, sessionId }) => {
             calls.push([fruit, count, typeof run, sessionId]);
             if (fruit === "stone") throw new RangeError("no fruit");
+            if (fruit === "none") return { total: Number.NaN };
             return { total: count * 1.5 };
           },
         },
@@ -232,9 +233,14 @@ describe.skipIf(skipsProcess)("sessions of the library and of the client", () =>
         name: "codecell_host.ValueError",
         message: expect.stringContaining("no fruit"),
       });
+      expect((await session.run("price('none')")).error).toMatchObject({
+        name: "codecell_host.HostError",
+        message: expect.stringContaining("price returned a value that is not JSON: NaN at total"),
+      });
       expect(calls.map((call) => (call as unknown[]).slice(0, 3))).toEqual([
         ["apple", 2, "number"],
         ["stone", 1, "number"],
+        ["none", 2, "number"],
       ]);
       await exposed[Symbol.asyncDispose]();
       expect((await session.run("price('apple')")).error?.name).toBe("NameError");

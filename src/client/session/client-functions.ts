@@ -1,5 +1,6 @@
 import { CodecellError, messageOf } from "../../lib/errors.ts";
 import { exceptionName } from "../../lib/guest-failure.ts";
+import { resultJson } from "../../lib/json/result-json.ts";
 import type { ExposedFunction } from "../../sessions/functions/exposed-function.ts";
 import { pause } from "../http/backoff.ts";
 import type { Transport } from "../http/transport.ts";
@@ -160,9 +161,9 @@ async function answerOf(
 ): Promise<object> {
   try {
     if (!one) throw new CodecellError("usage", `there is no function ${name}`);
-    const value = checked(one.output, await one.call(checked(one.input, input), context));
-    JSON.stringify(value); // what JSON cannot represent fails here, where the program learns it
-    return { value: value ?? null };
+    const value = checked(one.output, await one.call(checked(one.input, input), context)) ?? null;
+    resultJson(name, value); // what JSON cannot represent fails here, where the program learns it
+    return { value };
   } catch (error) {
     return { error: { type: exceptionName(error).slice(0, 100), message: messageOf(error).slice(0, 4000) } };
   }

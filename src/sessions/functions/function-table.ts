@@ -4,6 +4,7 @@ import { messageOf } from "../../lib/errors.ts";
 import { exceptionName, GuestFailure } from "../../lib/guest-failure.ts";
 import { inexactInteger } from "../../lib/json/inexact-integer.ts";
 import { type JsonLimits, JsonRefused, measureJson } from "../../lib/json/parse-json.ts";
+import { resultJson } from "../../lib/json/result-json.ts";
 import { DeadlinePassed, deadline } from "../../lib/waiting/deadline.ts";
 import type { Session } from "../session.ts";
 import { encodeSpecs } from "./function-spec.ts";
@@ -90,7 +91,7 @@ export class FunctionTable {
       const output = this.#checks.get(call.name)?.output?.check(value);
       if (output?.isRight === false)
         throw new GuestFailure("HostError", `${call.name} returned a value of a wrong type`);
-      return Buffer.from(JSON.stringify(value));
+      return Buffer.from(resultJson(call.name, value));
     } finally {
       this.#openValues -= size;
     }

@@ -126,6 +126,14 @@ describe("a cell that exits before it is ready", () => {
   });
 });
 
+test("a result says that the policy limits runs to less than the time that the caller asked for", async () => {
+  await using codecell = await open({ proc: { timeout: "2s" } }, new FakeRunner());
+  await using session = await codecell.openSession();
+  expect((await session.run("1", { timeoutMs: 3_600_000 })).notes).toEqual(["the policy limits runs to 2s"]);
+  expect((await session.run("1", { timeoutMs: 2_000 })).notes).toEqual([]);
+  expect((await session.run("1")).notes).toEqual([]);
+});
+
 test("wrong argument types from JavaScript are rejected with a usage error, and the session stays usable", async () => {
   await using codecell = await open({}, new FakeRunner());
   await using session = await codecell.openSession();

@@ -39,7 +39,9 @@ class SessionCell implements OwnedCell {
   }
 
   async run(code: string, { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal }): Promise<CellRun> {
-    return cellRun(await this.#session.run(code, { timeout: timeoutMs, signal }));
+    // A longer time gets a note in every result, which the model would read each time.
+    const timeout = Math.min(timeoutMs, this.#session.policy.proc.timeoutMs);
+    return cellRun(await this.#session.run(code, { timeout, signal }));
   }
 
   async set(name: string, value: unknown): Promise<void> {

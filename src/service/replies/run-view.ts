@@ -70,12 +70,8 @@ const cutNote =
   "the output is too long to show in full: print less, or write it to a file and print parts of that in the next call";
 
 /** Pure: an ended run as text and images, with why it failed and what to do. */
-export function reportRun(
-  result: RunResult,
-  around: Omit<RunSurroundings, "isOnlyTool" | "otherSessions">,
-  notes: readonly string[] = [],
-): RunReport {
-  return reportEnded(result, [...notes, ...runRemedies(result, { ...around, isOnlyTool: true })]);
+export function reportRun(result: RunResult, around: Omit<RunSurroundings, "isOnlyTool" | "otherSessions">): RunReport {
+  return reportEnded(result, runRemedies(result, { ...around, isOnlyTool: true }));
 }
 
 /** Pure: an ended run as text and images. `notes` are in addition to those of the run. */

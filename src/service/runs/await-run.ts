@@ -14,7 +14,6 @@ export interface AwaitRunOptions {
   readonly waitMs: number;
   /** whether cancelling the call stops the code, or only the waiting */
   readonly cancelStopsRun: boolean;
-  readonly notes?: readonly string[];
 }
 
 /** Waits for a run and returns its result, or its output so far when the time is up. */
@@ -22,7 +21,7 @@ export async function awaitRun(
   sandbox: Sandbox,
   runId: string,
   context: ToolContext,
-  { waitMs, cancelStopsRun, notes = [] }: AwaitRunOptions,
+  { waitMs, cancelStopsRun }: AwaitRunOptions,
 ): Promise<ToolReply<ToolRun>> {
   const { runs, seen } = sandbox;
   const { signal } = context;
@@ -38,12 +37,12 @@ export async function awaitRun(
     const printed = runs.printed(runId);
     const news = seen.news(runId, printed);
     seen.remember(runId, printed);
-    return runningReply(outcome, { runId, sessionId, runner, notes }, sandbox, news);
+    return runningReply(outcome, { runId, sessionId, runner, notes: [] }, sandbox, news);
   }
   const remedies = needsSurroundings(outcome)
     ? runRemedies(outcome, await surroundings(sandbox, sessionId, outcome))
     : [];
-  const identity = { runId, sessionId, runner, notes: [...notes, ...remedies] };
+  const identity = { runId, sessionId, runner, notes: remedies };
   if (outcome.status === "ok" && sandbox.onPython) await learnPython(sandbox, sessionId);
   const news = seen.news(runId, outcome);
   seen.forget(runId);

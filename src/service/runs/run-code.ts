@@ -1,5 +1,4 @@
 import { unlessAborted } from "../../lib/waiting/unless-aborted.ts";
-import { formatDuration } from "../../policy/format-units.ts";
 import { defaultLanguage, type Language } from "../../policy/languages.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { Sandbox } from "../sandbox.ts";
@@ -24,14 +23,12 @@ export async function runCode(
 ): Promise<ToolReply<ToolRun>> {
   const { code, language = defaultLanguage, timeoutSeconds } = request;
   const waitMs = request.waitSeconds * 1000;
-  const maxTimeoutMs = session.policy.proc.timeoutMs;
-  const timeoutMs = timeoutSeconds === undefined ? maxTimeoutMs : timeoutSeconds * 1000;
   const started = performance.now();
   const leftMs = () => Math.max(0, waitMs - (performance.now() - started));
   await unlessAborted(sandbox.prepareRun(session), context.signal, "the call was cancelled before its code ran");
   const { runId } = await startRun(sandbox.runs, session, code, {
-    ...{ language, timeout: timeoutMs, turnMs: leftMs(), signal: context.signal },
+    ...{ language, turnMs: leftMs(), signal: context.signal },
+    ...(timeoutSeconds === undefined ? {} : { timeout: timeoutSeconds * 1000 }),
   });
-  const notes = timeoutMs > maxTimeoutMs ? [`the policy limits runs to ${formatDuration(maxTimeoutMs)}`] : [];
-  return awaitRun(sandbox, runId, context, { waitMs: leftMs(), cancelStopsRun: true, notes });
+  return awaitRun(sandbox, runId, context, { waitMs: leftMs(), cancelStopsRun: true });
 }

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { CodecellError } from "../../lib/errors.ts";
-import { formatDuration } from "../../policy/format-units.ts";
 import { defaultLanguage, type Language, languageNames } from "../../policy/languages.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { CodeSession } from "../../sessions/code-session.ts";
@@ -62,7 +61,8 @@ export function codeToolOf(session: CodeSession, options: CodeToolOptions = {}):
     description: parts.filter((part) => part !== "").join(" "),
     call: async (input, signal) => {
       try {
-        return output(await ended(session, parsed(input), signal), input, policyNow());
+        const result = await ended(session, parsed(input), signal);
+        return { status: result.status, ...reportRun(result, { policy: policyNow() }) };
       } catch (error) {
         if (signal?.aborted) throw signal.reason;
         throw toldError(error);
@@ -93,13 +93,6 @@ async function ended(session: CodeSession, input: CodeInput, signal: AbortSignal
   });
   signal?.throwIfAborted();
   return result;
-}
-
-function output(result: RunResult, { timeout }: CodeInput, policy: Policy | undefined): CodeOutput {
-  const limitMs = policy?.proc.timeoutMs;
-  const isOver = timeout != null && limitMs !== undefined && timeout * 1000 > limitMs;
-  const notes = isOver ? [`the policy limits runs to ${formatDuration(limitMs)}`] : [];
-  return { status: result.status, ...reportRun(result, { policy }, notes) };
 }
 
 /** The library's session has its policy; another may have none, or one in another form. */

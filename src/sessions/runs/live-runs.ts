@@ -1,5 +1,6 @@
 import type { KernelClient } from "../../kernel/client.ts";
 import { CodecellError, messageOf } from "../../lib/errors.ts";
+import { formatDuration } from "../../policy/format-units.ts";
 import { defaultLanguage, type Language } from "../../policy/languages.ts";
 import type { RunBegin } from "../session-audit.ts";
 import { finishRun, type RunningSession } from "./finish-run.ts";
@@ -65,7 +66,8 @@ export class LiveRuns {
     const started = performance.now();
     const id = this.#kernel.nextRunId;
     if (options.isStreamed) progress.log.forgetWhatIsRead();
-    const lost: string[] = [];
+    const isCut = options.timeoutMs !== undefined && options.timeoutMs > limitMs;
+    const lost: string[] = isCut ? [`the policy limits runs to ${formatDuration(limitMs)}`] : [];
     let isBegun = false;
     let isInterrupted = false;
     const interrupt = () => {

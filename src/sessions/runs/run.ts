@@ -62,7 +62,7 @@ export interface RunResult {
   readonly stderrBytes: number;
   /** how much of each is missing; a line in its middle says so, between its beginning and its end */
   readonly leftOutBytes: { readonly stdout: number; readonly stderr: number };
-  /** what was lost or ended, one sentence each */
+  /** what was lost, ended or limited, one sentence each */
   readonly notes: readonly string[];
   /** after a recovery: the run whose final state was restored; 0 is the fresh interpreter */
   readonly recoveredTo: number | undefined;

@@ -276,7 +276,7 @@ export class ManagedSession {
     const canSave = live.isAlive && live.features.includes("snapshot");
     const isWorthSaving = canSave && this.saves.isWorthSaving(live);
     if (isWorthSaving && this.saves.isDirty) await this.saves.save(live);
-    else await this.held.write({ ...this.record, ...(isWorthSaving ? unreported(live) : {}) });
+    else await this.held.write({ ...this.record, ...(isWorthSaving ? unreported(live) : { isEnded: true }) });
     // The mark stays if the save lacks a change: who opens the session next is told.
     if (isWorthSaving && !this.saves.isDirty) await this.saves.mark(false);
   }

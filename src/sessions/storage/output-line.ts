@@ -73,7 +73,7 @@ export function joinOutputs(
   });
 }
 
-/** Both: after a crash of the host, a session may count a number again. */
+/** Both: after a power cut, a session may count a number again. */
 export function outputKey({ run, atMs }: Pick<HistoryEntry, "run" | "atMs">): string {
   return `${run} ${atMs}`;
 }

@@ -69,7 +69,19 @@ export class OwnedStore {
 
   /** The record of a persistent session; undefined: nobody saved one. */
   async saved(id: string): Promise<SessionRecord | undefined> {
-    return this.#options.persists() ? this.#store.read(id) : undefined;
+    const record = this.#options.persists() ? await this.#store.read(id) : undefined;
+    if (!record) return undefined;
+    const { isEnded, ...saved } = record;
+    return { ...saved, runs: await this.#lastRun(saved, isEnded) };
+  }
+
+  /**
+   * The last number that a run may have had: no number is given twice. A process that was killed did not write its record; its
+   * history has the runs that ended, and one more may have begun.
+   */
+  async #lastRun({ id, runs }: SessionRecord, isEnded = false): Promise<number> {
+    const [last, isUnsaved] = await Promise.all([this.#store.lastRun(id), this.#store.isUnsaved(id)]);
+    return Math.max(runs, last) + (isUnsaved && !isEnded ? 1 : 0);
   }
 
   /** What is known of a saved session; undefined if its record is missing or damaged. */

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, stat, truncate } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { appendHistory, readHistory } from "./session-history.ts";
+import { appendHistory, lastRunIn, readHistory } from "./session-history.ts";
 
 let directory: string;
 let path: string;
@@ -41,7 +41,21 @@ describe("the history of a session", () => {
     expect(await runs(10)).toEqual([1, 3]);
   });
 
+  test("the last run of the history is known, whatever its size, and also if a crash left its entry incomplete", async () => {
+    await appendHistory(path, entry(1));
+    await appendHistory(path, { ...entry(12), code: '\n{"run":99,'.repeat(20_000) });
+    expect(await lastRunIn(path)).toBe(12);
+    await appendHistory(path, entry(13));
+    await truncate(path, (await stat(path)).size - 60);
+    expect(await runs(1)).toEqual([]);
+    expect(await lastRunIn(path)).toBe(13);
+    await appendHistory(path, entry(14), 10);
+    expect(await readdir(directory)).toEqual(["history.jsonl.older"]);
+    expect(await lastRunIn(path)).toBe(14);
+  });
+
   test("the history is empty if nothing was written", async () => {
     expect(await runs(10)).toEqual([]);
+    expect(await lastRunIn(path)).toBe(0);
   });
 });

@@ -1,4 +1,4 @@
-import { appendFile, readFile, rename, stat } from "node:fs/promises";
+import { appendFile, open, readFile, rename, stat } from "node:fs/promises";
 import { z } from "zod";
 import type { RunError, RunEvent } from "../runs/run.ts";
 
@@ -42,6 +42,7 @@ export type HistoryOptions = { readonly limit?: number; readonly outputs?: boole
 
 /** A session may live for years, and the code of a run may have megabytes. Two files of this size are kept. */
 const maxFileBytes = 16 * 1024 * 1024;
+const tailBytes = 64 * 1024;
 
 /** Adds an entry. It starts with a line break, so that an incomplete entry before it does not damage it. */
 export async function appendHistory(path: string, entry: HistoryEntry, maxBytes = maxFileBytes): Promise<void> {
@@ -58,6 +59,29 @@ export async function readHistory(path: string, limit: number): Promise<HistoryE
     if (lines.length >= limit) break;
   }
   return lines.flatMap(parsedEntry).slice(-limit);
+}
+
+/** The highest run number at the end of the history, also of an entry that a full disk or a crash left incomplete; 0: there is none. */
+export async function lastRunIn(path: string): Promise<number> {
+  for (const file of [path, olderPath(path)]) {
+    const last = await lastRunOf(file).catch(() => 0);
+    if (last > 0) return last;
+  }
+  return 0;
+}
+
+/** Reads from the end: the code of a run may have megabytes, and its number stands at the beginning of its line. */
+async function lastRunOf(path: string): Promise<number> {
+  await using file = await open(path);
+  const { size } = await file.stat();
+  for (let bytes = Math.min(size, tailBytes); ; bytes = Math.min(size, bytes * 8)) {
+    const tail = Buffer.alloc(bytes);
+    const { bytesRead } = await file.read(tail, 0, bytes, size - bytes);
+    const lines = tail.toString("latin1", 0, bytesRead).matchAll(/\n\{"run":(\d{1,15}),/g);
+    let last = 0;
+    for (const [, run] of lines) last = Math.max(last, Number(run));
+    if (last > 0 || bytes === size) return last;
+  }
 }
 
 function olderPath(path: string): string {

@@ -29,6 +29,8 @@ const recordSchema = z.object({
   createdMs: count,
   usedMs: count,
   runs: count,
+  /** written when its last cell ended in order: no run was under way, although changes of variables are not saved */
+  isEnded: z.literal(true).optional(),
   /** rules that were requested for it while it was live */
   asked: requestedRulesSchema.optional(),
   snapshot: snapshotSchema.optional(),

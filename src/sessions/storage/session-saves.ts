@@ -202,7 +202,10 @@ export class SessionSaves {
     for (const note of notes) session.addNote(note);
     // The last cell, here or in a process that was killed, ended with unsaved variables.
     const isUnsaved = this.isDirty || this.#isLost;
-    const isLost = isUnsaved || (this.#isPersistent && (await this.#store.isUnsaved(this.#of.key)));
+    const isMarked = !isUnsaved && this.#isPersistent && (await this.#store.isUnsaved(this.#of.key));
+    // The mark stays until the next save: if this process is killed too, the next one counts from here.
+    if (isMarked) await this.#of.held.write(this.#of.record).catch(unlessRefused);
+    const isLost = isUnsaved || isMarked;
     const restoring = snapshot && this.#restore(session, snapshot, { isLost, filesOnly });
     const report = await restoring?.catch((error: unknown) => {
       throw isRefused(error) ? error : restoreFailed(this.#of.id, error);
@@ -294,6 +297,11 @@ export function lossBefore(id: string, { losses }: LiveSession, { snapshot }: Se
 /** Whether the store of sessions could not be reached, or does not take the writes of this process any more. */
 function isRefused(error: unknown): error is CodecellError {
   return error instanceof CodecellError && (error.code === "service_unavailable" || error.code === "session_busy");
+}
+
+/** A session can be opened even if the disk is full. */
+function unlessRefused(error: unknown): void {
+  if (isRefused(error)) throw error;
 }
 
 /** What is wrong with a save that cannot be restored in this cell, now or later; undefined: it may be intact. */

@@ -29,6 +29,8 @@ export interface SessionStorage extends AsyncDisposable {
   isUnsaved(id: string): Promise<boolean>;
   /** The latest entries, oldest first. */
   history(id: string, limit: number): Promise<HistoryEntry[]>;
+  /** The highest run number at the end of the history; 0: it is empty. */
+  lastRun(id: string): Promise<number>;
   /** The runs with their outputs, as far as these are kept. */
   withOutputs(id: string, entries: readonly HistoryEntry[]): Promise<HistoryEntry[]>;
   /** The bytes of a snapshot; throws if they differ from what was saved. */

@@ -124,6 +124,7 @@ export function sessionStoreCases(medium: StorageMedium, server?: () => Postgres
       await using held = await store.lock("one");
       await held.write(record("one"));
       for (const run of [1, 2, 3]) await held.appendHistory({ ...entry(run), code: "a\0b" });
+      expect([await other.lastRun("one"), await other.lastRun("two")]).toEqual([3, 0]);
       expect(await other.history("one", 2)).toEqual([2, 3].map((run) => ({ ...entry(run), code: "a\0b" })));
     });
 

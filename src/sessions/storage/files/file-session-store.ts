@@ -7,7 +7,7 @@ import { makeDirectories } from "../../../lib/files/make-directories.ts";
 import { removeTree } from "../../../lib/files/remove-tree.ts";
 import { openRuntimeDirectory } from "../../../lib/files/runtime-directory.ts";
 import { checkSessionId } from "../../session-id.ts";
-import { type HistoryEntry, readHistory } from "../session-history.ts";
+import { type HistoryEntry, lastRunIn, readHistory } from "../session-history.ts";
 import {
   checkedRecord,
   damagedSnapshot,
@@ -98,6 +98,10 @@ export class FileSessionStore implements SessionStorage {
 
   history(id: string, limit: number): Promise<HistoryEntry[]> {
     return readHistory(this.#path(id, fileNames.history), limit);
+  }
+
+  lastRun(id: string): Promise<number> {
+    return lastRunIn(this.#path(id, fileNames.history));
   }
 
   withOutputs(id: string, entries: readonly HistoryEntry[]): Promise<HistoryEntry[]> {

@@ -114,6 +114,10 @@ export class PostgresSessionStore implements SessionStorage {
     return (await this.#rows.history.latest(checkSessionId(id), limit)).flatMap(parsedEntry);
   }
 
+  async lastRun(id: string): Promise<number> {
+    return (await this.history(id, 1)).at(-1)?.run ?? 0;
+  }
+
   async withOutputs(id: string, entries: readonly HistoryEntry[]): Promise<HistoryEntry[]> {
     checkSessionId(id);
     const found = new Map<string, RecordedOutputs>();

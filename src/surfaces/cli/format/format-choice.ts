@@ -9,6 +9,9 @@ export function policyLines({ file, changes }: Pick<EffectivePolicy, "file" | "c
 
 /** The runner in use, and why each stronger one was skipped. */
 export function choiceLines({ runner, probe, passedOver }: Choice): string[] {
-  const why = passedOver.map((one) => `skipped ${one.runner}: ${one.reason}${one.hint === "" ? "" : ` (${one.hint})`}`);
-  return [`runner: ${runner.name} (${probe.version})`, ...why];
+  return [`runner: ${runner.name} (${probe.version})`, ...skipLines(passedOver)];
+}
+
+export function skipLines(passedOver: Choice["passedOver"]): string[] {
+  return passedOver.map((one) => `skipped ${one.runner}: ${one.reason}${one.hint === "" ? "" : ` (${one.hint})`}`);
 }

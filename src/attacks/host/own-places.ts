@@ -1,8 +1,9 @@
 import { lstat, readdir } from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isHeld } from "../../lib/files/liveness-lock.ts";
 import { removeTree } from "../../lib/files/remove-tree.ts";
+import { userHome } from "../../lib/files/user-home.ts";
 import { ownerLock } from "../../sessions/storage/files/remove-orphans.ts";
 
 const prefix = "codecell-attack-";
@@ -11,7 +12,7 @@ const ownName = new RegExp(`^${prefix}(m[0-9a-f]{12})$`);
 /** Where the suite plants canaries, if this user may write there. */
 export function canaryParents(): readonly string[] {
   const usual = process.platform === "linux" ? ["/var/tmp", "/dev/shm", "/run"] : [];
-  return [...new Set([homedir(), ...usual])];
+  return [...new Set([userHome(), ...usual])].filter((place) => place !== undefined);
 }
 
 /** The directory of a run of the suite below one of the parents. */

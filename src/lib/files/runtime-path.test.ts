@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { runtimePath } from "./runtime-path.ts";
+import { privateRuntimePath, runtimePath } from "./runtime-path.ts";
 
 let directory: string;
 beforeEach(async () => {
@@ -13,6 +13,11 @@ afterEach(() => rm(directory, { recursive: true }));
 test("a user's runtime directory is in XDG_RUNTIME_DIR, or in /tmp", async () => {
   expect(runtimePath(1000, directory)).toBe(join(directory, "codecell"));
   expect(runtimePath(1000, undefined)).toBe("/tmp/codecell-1000");
+});
+
+test("a relative XDG_RUNTIME_DIR is ignored, so that nothing is kept below the working directory", () => {
+  expect(runtimePath(1000, "relative")).toBe("/tmp/codecell-1000");
+  expect(privateRuntimePath(1000, "relative")).toBeUndefined();
 });
 
 test.skipIf(process.getuid?.() !== 0)(

@@ -10,17 +10,18 @@ const inTmp = "/tmp/codecell-users-";
  * enter it. The `/run/user/0` of a login is closed to them. Root of a user namespace has none of the machine's directories.
  */
 export function runtimePath(uid: number, runtime: string | undefined): string {
-  if (uid !== 0) return runtime ? join(runtime, "codecell") : `/tmp/codecell-${uid}`;
-  const stats = runtime?.startsWith("/") ? lstatOf(runtime) : undefined;
+  const named = runtime?.startsWith("/") ? runtime : undefined; // a relative one is ignored, as the specification says
+  if (uid !== 0) return named ? join(named, "codecell") : `/tmp/codecell-${uid}`;
+  const stats = named === undefined ? undefined : lstatOf(named);
   const isUsable = stats?.isDirectory() && stats.uid === 0 && (stats.mode & 0o001) !== 0 && (stats.mode & 0o022) === 0;
-  if (runtime && isUsable) return join(runtime, "codecell");
+  if (named && isUsable) return join(named, "codecell");
   const user = namespaceRoot(uid);
   return user === undefined ? "/run/codecell" : `${inTmp}${user}`;
 }
 
 /** The same, unless it is in /tmp: programs are often given all of it. */
 export function privateRuntimePath(uid: number, runtime: string | undefined): string | undefined {
-  if (uid !== 0 && !runtime) return undefined;
+  if (uid !== 0 && !runtime?.startsWith("/")) return undefined;
   const path = runtimePath(uid, runtime);
   return uid === 0 && path.startsWith(inTmp) ? undefined : path;
 }

@@ -10,7 +10,7 @@ export function warmDirectory(
   uid = process.getuid?.() ?? 0,
   runtime = process.env.XDG_RUNTIME_DIR,
 ): string | undefined {
-  const path = uid === 0 || runtime?.startsWith("/") ? privateRuntimePath(uid, runtime) : undefined;
+  const path = privateRuntimePath(uid, runtime);
   return path && join(path, "warm");
 }
 

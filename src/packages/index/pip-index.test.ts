@@ -44,6 +44,22 @@ describe("where packages come from", () => {
     expect((await configuredIndexes([], bare)).identity).toEqual(["pip's built-in index"]);
   });
 
+  test("no relative path leads to pip's settings, because projects could bring them", async () => {
+    const before = process.cwd();
+    process.chdir(home);
+    try {
+      await mkdir(join(home, "pip"));
+      await writeFile(join(home, "pip", "pip.conf"), "[global]\nindex-url = https://project.example/simple\n");
+      const places = [{ HOME: "" }, { HOME: "." }, { XDG_CONFIG_HOME: "" }, { XDG_CONFIG_HOME: "." }];
+      for (const place of [...places, { XDG_CONFIG_DIRS: "." }]) {
+        const environment = { HOME: "/nonexistent", XDG_CONFIG_DIRS: "", PATH: home, ...place };
+        expect(await shown([], environment), JSON.stringify(place)).toEqual(["https://built-in.example/simple/"]);
+      }
+    } finally {
+      process.chdir(before);
+    }
+  });
+
   test("without any of these, the error says how to name an index", async () => {
     const nothing = { PIP_CONFIG_FILE: "/dev/null", PATH: join(home, "empty"), HOME: home };
     await expect(shown([], nothing)).rejects.toMatchObject({

@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import { homedir } from "node:os";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { promisify } from "node:util";
+import { userHome } from "../../lib/files/user-home.ts";
 import { packageError } from "../package-error.ts";
 
 const run = promisify(execFile);
@@ -25,14 +25,17 @@ export async function findPipIndex(
 
 /** As pip reads them, the strongest first. */
 function configurationFiles(environment: NodeJS.ProcessEnv): string[] {
-  const home = environment.HOME ?? homedir();
-  const { PIP_CONFIG_FILE: named, VIRTUAL_ENV: venv, XDG_CONFIG_HOME: config = join(home, ".config") } = environment;
+  const home = userHome(environment);
+  const { PIP_CONFIG_FILE: named, VIRTUAL_ENV: venv, XDG_CONFIG_HOME: config = "" } = environment;
   if (named === "/dev/null") return [];
-  const shared = (environment.XDG_CONFIG_DIRS ?? "/etc/xdg").split(":").filter(Boolean);
+  const settings = [isAbsolute(config) ? config : home && join(home, ".config")].filter((path) => path !== undefined);
+  // The attack: a relative path reads the index from a file that comes with the project.
+  const shared = (environment.XDG_CONFIG_DIRS ?? "/etc/xdg").split(":").filter(isAbsolute);
   return [
     ...(named ? [named] : []),
     ...(venv ? [join(venv, "pip.conf")] : []),
-    ...[join(config, "pip", "pip.conf"), join(home, ".pip", "pip.conf")],
+    ...settings.map((directory) => join(directory, "pip", "pip.conf")),
+    ...(home ? [join(home, ".pip", "pip.conf")] : []),
     ...[...shared.map((directory) => join(directory, "pip", "pip.conf")), "/etc/pip.conf"],
   ];
 }

@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { CodecellError } from "../../lib/errors.ts";
+import { userHome } from "../../lib/files/user-home.ts";
 
 /** What a line of a password file is for. */
 export interface PasswordKey {
@@ -22,8 +22,9 @@ export async function passwordFromFile(
   key: PasswordKey,
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<string | undefined> {
-  const path = environment.PGPASSFILE || join(environment.HOME || homedir(), ".pgpass");
-  const file = await open(path, "r").catch(() => undefined);
+  const home = userHome(environment);
+  const path = environment.PGPASSFILE || (home && join(home, ".pgpass"));
+  const file = path && (await open(path, "r").catch(() => undefined));
   if (!file) return undefined;
   try {
     const stats = await file.stat();

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { homedir } from "node:os";
 import { join } from "node:path";
+import { userHome } from "../../../lib/files/user-home.ts";
 
 /** A container engine. */
 export type EngineKind = "docker" | "podman";
@@ -29,7 +29,7 @@ export interface AddressFacts {
 export function addressFacts(env: NodeJS.ProcessEnv = process.env): AddressFacts {
   return {
     env,
-    home: homedir(),
+    home: userHome(env) ?? "/",
     uid: process.getuid?.() ?? 0,
     readText: (path) => readFile(path, "utf8").catch(() => undefined),
   };

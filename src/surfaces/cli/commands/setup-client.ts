@@ -1,5 +1,5 @@
-import { homedir } from "node:os";
 import { CodecellError } from "../../../lib/errors.ts";
+import { userHome } from "../../../lib/files/user-home.ts";
 import { nearest } from "../../../policy/file/suggest.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { changeConfig } from "../setup/change-config.ts";
@@ -8,6 +8,7 @@ import { serverEntry } from "../setup/server-entry.ts";
 import { sharingAdvice } from "../setup/setup-project.ts";
 import { SetupReport } from "../setup/setup-report.ts";
 import { commonOptions, parseArguments } from "../shell/arguments.ts";
+import type { Terminal } from "../shell/terminal.ts";
 
 /** The command that adds the server to a client which reads its servers from a file. */
 function setupCommand(client: McpClient): Command {
@@ -71,7 +72,7 @@ async function runSetup(client: McpClient, argv: readonly string[], { terminal }
   const isRemoved = values.remove === true || values.uninstall === true;
   const entry = isRemoved ? undefined : await serverEntry(values, terminal, { isShared });
   const { env, cwd } = terminal;
-  const file = client.file(scope, { platform: process.platform, env, cwd, home: env.HOME || homedir() });
+  const file = client.file(scope, { platform: process.platform, env, cwd, home: homeOf(env) });
   const report = new SetupReport(terminal, values.json ?? false);
   const advice = [client.advice[scope], ...(entry && isShared ? [sharingAdvice(entry.command)] : [])].join("\n");
   const change = {
@@ -85,6 +86,12 @@ async function runSetup(client: McpClient, argv: readonly string[], { terminal }
   };
   const print = values.print === true || values["dry-run"] === true;
   return report.end(await changeConfig(change, { print, report }));
+}
+
+function homeOf(env: Terminal["env"]): string {
+  const home = userHome(env);
+  if (home !== undefined) return home;
+  throw new CodecellError("usage", "this user has no home directory", { hint: "set HOME to an absolute path" });
 }
 
 function parseScope({ name, scopes }: McpClient, text: string | undefined): ClientScope {

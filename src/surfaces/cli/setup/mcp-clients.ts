@@ -90,5 +90,5 @@ function jsonEditor(servers: McpFileForm["servers"], allowsComments: boolean): M
 function appData({ platform, env, home }: ClientPlaces): string {
   if (platform === "darwin") return join(home, "Library", "Application Support");
   if (platform === "win32") return env.APPDATA || join(home, "AppData", "Roaming");
-  return env.XDG_CONFIG_HOME || join(home, ".config");
+  return env.XDG_CONFIG_HOME?.startsWith("/") ? env.XDG_CONFIG_HOME : join(home, ".config");
 }

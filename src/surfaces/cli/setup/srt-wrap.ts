@@ -1,5 +1,6 @@
 import { dirname, join } from "node:path";
 import { CodecellError } from "../../../lib/errors.ts";
+import { userHome } from "../../../lib/files/user-home.ts";
 import { homeDirectory, isBelow, refusedPlace } from "../../../policy/paths/host-path.ts";
 import type { Policy } from "../../../policy/schema.ts";
 import { coveredPaths, type SrtNote } from "../../../policy/srt/srt-notes.ts";
@@ -50,7 +51,7 @@ export async function planSrtWrap(
   const { settings, notes } = srtSettings(policy, paths);
   const pinned = served.file === undefined ? [] : ["--policy", served.file];
   const server = [...args.launcher, "mcp", ...args.mcp, "--runtime-dir", runtimeDir, ...pinned];
-  const entry = wrapEntry(srt, { ...places, server, home: terminal.env.HOME ?? "/" });
+  const entry = wrapEntry(srt, { ...places, server, home: userHome(terminal.env) ?? "/" });
   const project =
     unopened === undefined ? [] : [{ rules: ["fs.load"], note: `${unopened}, so rlm_load cannot read files` }];
   return { ...places, entry, settings, notes: [...notes, ...project] };

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { messageOf } from "../../lib/errors.ts";
+import { killAfter } from "../../lib/kill-after.ts";
 import { collectText } from "../linux/collect-text.ts";
 import { findHostRoot } from "../linux/mounts/host-root.ts";
 import { privateUids } from "../linux/users/private-uid.ts";
@@ -101,12 +102,11 @@ function attempt(
     env: {},
     cwd: "/",
     stdio: ["ignore", "pipe", "pipe", ...(map === undefined ? [] : (["ignore", "ignore", ...mappingStdio] as const))],
-    timeout: limitMs,
-    killSignal: "SIGKILL",
     // Ctrl-C at the wrong moment would kill bubblewrap before it sets its death signal, and leave a process behind.
     detached: true,
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
+  killAfter(child, limitMs, "SIGKILL");
   const [stdout, stderr] = [collectText(child.stdout), collectText(child.stderr)];
   if (map !== undefined) mapUsers(child, map).catch(() => child.kill("SIGKILL"));
   return new Promise((resolve) => {

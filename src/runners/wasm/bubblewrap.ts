@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import process from "node:process";
+import { killAfter } from "../../lib/kill-after.ts";
 import type { ChildIdentity } from "./child-identity.ts";
 import { type BubblewrapSupport, bubblewrapArguments, insideNode } from "./command.ts";
 
@@ -41,10 +42,9 @@ function startsNode(support: BubblewrapSupport, node: string, identity: ChildIde
     env: {},
     cwd: "/",
     stdio: ["ignore", "ignore", "ignore"],
-    timeout: probeTimeoutMs,
-    killSignal: "SIGKILL",
     detached: true, // Ctrl-C in the terminal could leave an incomplete jail behind
   });
+  killAfter(child, probeTimeoutMs, "SIGKILL");
   return new Promise((resolve) => {
     child.on("error", () => resolve(false));
     child.on("close", (code) => resolve(code === 0));

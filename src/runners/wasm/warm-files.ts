@@ -5,6 +5,7 @@ import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { messageOf } from "../../lib/errors.ts";
+import { killAfter } from "../../lib/kill-after.ts";
 import type { Logger } from "../../lib/log/logger.ts";
 import { withStreams } from "../../lib/with-streams.ts";
 import { nodeFlags } from "./command.ts";
@@ -66,9 +67,8 @@ function runBuilder(runtime: string, staging: string, node: string): Promise<voi
     env: {},
     cwd: runtime,
     stdio: ["ignore", "ignore", "pipe"],
-    timeout: buildTimeoutMs,
-    killSignal: "SIGKILL",
   });
+  killAfter(spawned, buildTimeoutMs, "SIGKILL");
   const child = withStreams(spawned);
   let output = "";
   child.stderr.on("data", (chunk: Buffer) => {

@@ -1,7 +1,11 @@
 import { spawn } from "node:child_process";
+import { killAfter } from "../../../lib/kill-after.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import type { McpEntry } from "./mcp-json.ts";
 import type { SetupReport } from "./setup-report.ts";
+
+/** how long one call of `claude` may take */
+const limitMs = 30_000;
 
 type Scope = "local" | "user";
 
@@ -87,7 +91,8 @@ function outcome(report: SetupReport, change: readonly string[], done: Done): nu
 function run(terminal: Terminal, args: string[]): Promise<Done> {
   return new Promise((resolve, reject) => {
     const stdio: ["ignore", "pipe", "pipe"] = ["ignore", "pipe", "pipe"];
-    const child = spawn("claude", args, { cwd: terminal.cwd, env: terminal.env, stdio, timeout: 30_000 });
+    const child = spawn("claude", args, { cwd: terminal.cwd, env: terminal.env, stdio });
+    killAfter(child, limitMs);
     let output = "";
     for (const stream of [child.stdout, child.stderr]) {
       stream.on("data", (bytes) => {

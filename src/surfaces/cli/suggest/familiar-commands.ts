@@ -18,8 +18,13 @@ const verbs: Readonly<Record<string, readonly string[]>> = {
   ...{ validate: ["check", "verify"], lint: ["check"], test: ["check"], verify: ["verify", "check"] },
   ...{ new: ["create", "init"], add: ["create"], create: ["create", "init", "build"], init: ["init"], make: ["build"] },
   ...{ renew: ["rotate"], regenerate: ["rotate"], dump: ["export", "save"], log: ["tail"], logs: ["tail"] },
-  ...{ follow: ["tail"], load: ["restore"], resume: ["restore"], checkpoint: ["save"], generate: ["init"] },
+  ...{ follow: ["tail"], load: ["restore"], resume: ["restore"], snapshot: ["save"], generate: ["init"] },
 };
+
+const inServe = "the dashboard of `codecell serve`";
+const forking = `no command forks a session: \`session.fork()\` of the library, the tool \`checkpoint\` over MCP, \`POST /v1/sessions/ID/fork\` over HTTP and ${inServe} do`;
+const undoing = `no command undoes a run: \`session.undo()\` of the library, \`POST /v1/sessions/ID/undo\` over HTTP and ${inServe} do, if the policy sets \`session.undo\``;
+const checkpoints = `no command makes or restores checkpoints: \`session.checkpoint(NAME)\` and \`session.rollback(NAME)\` of the library, the tool \`checkpoint\` over MCP, \`/v1/sessions/ID/checkpoints\` over HTTP and ${inServe} do; \`codecell run --session NAME\` saves the session after each run`;
 
 /** Whole commands of other tools, one word or two, and what does the same here. Commands in back quotes exist (see the test). */
 const phrases: Readonly<Record<string, string>> = {
@@ -75,6 +80,10 @@ const phrases: Readonly<Record<string, string>> = {
   notebook: "`codecell run FILE.ipynb` runs a notebook, `codecell repl` opens a prompt",
   nbconvert: "`codecell run FILE.ipynb` runs a notebook and writes its outputs",
   lab: "`codecell run FILE` runs a program, `codecell repl` opens a prompt",
+  ...{ fork: forking, "sessions fork": forking, "sessions clone": forking, "sessions branch": forking },
+  ...{ undo: undoing, "sessions undo": undoing, "sessions revert": undoing },
+  ...{ checkpoint: checkpoints, "sessions checkpoint": checkpoints, "sessions checkpoints": checkpoints },
+  ...{ rollback: checkpoints, "sessions rollback": checkpoints },
   "packages rm": "`codecell packages prune` removes packages from the cache",
   "packages install": "`codecell run --with NAME` adds a Python package to a program",
   "sessions kill": "`codecell ps` shows which process holds a session; `codecell sessions rm` deletes a saved one",

@@ -29,6 +29,36 @@ test.each([
   expect(unknownCommand(line.split(" "), commands).hint).toContain(hint);
 });
 
+test.each([
+  ["sessions fork art", "`session.fork()` of the library"],
+  ["sandbox clone art", "`session.fork()` of the library"],
+  ["fork art", "`POST /v1/sessions/ID/fork`"],
+  ["sessions undo", "`session.undo()` of the library"],
+  ["sessions rollback art", "`session.rollback(NAME)` of the library"],
+  ["checkpoint", "the tool `checkpoint` over MCP"],
+])("codecell %s is answered with where that exists", (line, hint) => {
+  expect(unknownCommand(line.split(" "), commands).hint).toContain(hint);
+});
+
+test.each(["sessions frk", "sessions ru", "sessions em", "token rn", "artifacts am"])(
+  "codecell %s is not answered with a command that deletes or ends something",
+  (line) => {
+    expect(unknownCommand(line.split(" "), commands).hint).not.toMatch(/mean codecell \w+ (?:rm|prune|stop|rotate)/);
+  },
+);
+
+test.each([
+  ["sessions r", "sessions rm"],
+  ["sessions mr", "sessions rm"],
+  ["token rmm", "token rm"],
+  ["packages purne", "packages prune"],
+  ["sessions shwo", "sessions show"],
+  ["artifacts gte", "artifacts get"],
+  ["setup claude-destkop", "setup claude-desktop"],
+])("codecell %s is answered with %s", (line, meant) => {
+  expect(unknownCommand(line.split(" "), commands).hint).toBe(`did you mean codecell ${meant}?`);
+});
+
 test("words that resemble nothing are answered with the list of commands", () => {
   expect(unknownCommand(["constructor"], commands).hint).toContain("use one of: run, ");
   expect(unknownCommand(["sessions", "toString"], commands).hint).toContain("use one of: sessions ls");

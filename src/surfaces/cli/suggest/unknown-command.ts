@@ -23,7 +23,10 @@ export function unknownCommand(argv: readonly string[], commands: readonly Pick<
     });
   }
   const written = isGroup ? `${first} ${second ?? ""}`.trim() : first;
-  const hint = meantBy(argv, commands, isGroup ? group : undefined, written);
+  const hint = meantBy(argv, commands, isGroup ? group : undefined, {
+    written,
+    word: (isGroup ? second : first) ?? "",
+  });
   return new CodecellError("usage", `unknown command ${JSON.stringify(written)}`, { hint });
 }
 
@@ -31,7 +34,7 @@ function meantBy(
   argv: readonly string[],
   commands: readonly Pick<CommandEntry, "name">[],
   group: readonly string[] | undefined,
-  written: string,
+  { written, word }: { readonly written: string; readonly word: string },
 ): string {
   const names = commands.map(({ name }) => name);
   const words = argv.slice(0, 2).filter((word, index) => index === 0 || !word.startsWith("-"));
@@ -39,6 +42,22 @@ function meantBy(
   if (familiar !== undefined) return familiar;
   if (group === undefined && programs.test(written)) return `did you mean codecell run ${written}?`;
   const known = group ?? [...new Set([...names.map((name) => name.split(" ")[0] ?? ""), "help", "version"])];
-  const near = nearest(written, known);
-  return near === undefined ? `use one of: ${known.join(", ")}` : `did you mean codecell ${near}?`;
+  const near = nearest(
+    word,
+    known.map(lastWord).filter((name) => isSafeGuess(word, name)),
+  );
+  const meant = known.find((name) => lastWord(name) === near);
+  return meant === undefined ? `use one of: ${known.join(", ")}` : `did you mean codecell ${meant}?`;
+}
+
+function lastWord(name: string): string {
+  return name.slice(name.lastIndexOf(" ") + 1);
+}
+
+/** Subcommands that delete or end something, or make a token invalid. */
+const irrevocable = ["rm", "prune", "stop", "rotate"];
+
+/** Whether it is safe to propose a name. One that deletes is proposed only for its own letters, such as `mr` for `rm`. */
+function isSafeGuess(word: string, name: string): boolean {
+  return !irrevocable.includes(name) || [...word.toLowerCase()].every((letter) => name.includes(letter));
 }

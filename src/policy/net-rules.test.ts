@@ -80,6 +80,61 @@ describe("a secret in net.secrets", () => {
   });
 });
 
+describe("a wrong host", () => {
+  test.each([
+    ["https://api.example.com", "expected a host without scheme and path, ", "api.example.com"],
+    ["https://me:pw@API.example.com:8443/v1?x=1", "expected a host without scheme and path, ", "api.example.com:8443"],
+    ["*.example.com/v1", "expected a host without a path, ", "*.example.com"],
+    ["API.example.com", "expected a host in lower case, ", "api.example.com"],
+    ["Bücher.example", "expected a host in lower case, ", "bücher.example"],
+    [" a.example.", "expected a host in lower case such as ", "a.example"],
+    [".example.com", "expected a host in lower case such as ", "*.example.com"],
+  ])("written as %j is answered with the host that was meant", (host, message, meant) => {
+    const said = problems(net({ allowlist: [host] }));
+    expect(said).toContain(`net.allowlist[0]: ${message}`);
+    expect(said).toMatch(/\(did you mean (\S+)\?\)$/);
+    expect(said).toContain(`(did you mean ${meant}?)`);
+    expect(parsePolicy(net({ allowlist: [meant] })).net.allowlist).toHaveLength(1);
+  });
+
+  test.each([
+    ["127.0.0.1", "an IP address cannot be named"],
+    ["10.0.0.0/8", "an IP address cannot be named"],
+    ["http://[::1]:8080/", "an IP address cannot be named"],
+    ["fd00::/8", "an IP address cannot be named"],
+    ["0x7f.1", "an IP address cannot be named"],
+    ["localhost", "services of this machine cannot be reached"],
+    ["http://localhost:3000/x", "services of this machine cannot be reached"],
+    ["metadata:80", "expected a name of at least two labels"],
+    ["*", '"*" alone would stand for every host'],
+    ["*:443", '"*" alone would stand for every host'],
+    ["*.com", "expected a domain of at least two labels"],
+    ["api*.example.com", "expected `*` only as the whole first label"],
+    ["a.example:0", "expected a port from 1 to 65535"],
+    ["a.example:65536", "a port is at most 65535"],
+  ])("written as %j is answered with what is wrong, and no guess", (host, message) => {
+    const said = problems(net({ allowlist: [host] }));
+    expect(said).toContain(`net.allowlist[0]: ${message}`);
+    expect(said).not.toContain("did you mean");
+  });
+
+  test("is explained in every rule that names hosts, and in an override's ceiling", () => {
+    const wrong = "https://a.example";
+    const places: PolicyInput[] = [
+      net({ deny: [wrong] }),
+      net({ rules: [{ host: wrong, paths: ["/"] }] }),
+      net({ secrets: { KEY: { from: "env:KEY", hosts: [wrong] } } }),
+      { overrides: { ceiling: { net: { allowlist: [wrong] } } } },
+    ];
+    for (const place of places) expect(problems(place)).toContain("(did you mean a.example?)");
+  });
+
+  test("that is a string instead of a list is still answered with the list", () => {
+    const said = problems({ net: { allowlist: "a.example" } } as unknown as PolicyInput);
+    expect(said).toContain('(did you mean ["a.example"]?)');
+  });
+});
+
 describe("net.inspect", () => {
   test("takes true for all hosts, or a list of hosts", () => {
     expect(showRule(parsePolicy(net({ inspect: true })), "net.inspect")).toBe("all");

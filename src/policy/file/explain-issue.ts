@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { levelsWithoutRunner } from "../isolation.ts";
+import { suggestHost } from "../network/host-pattern.ts";
 import type { RuleName } from "../rules.ts";
 import { suggestDuration, suggestSize } from "../units.ts";
 import { type JsonSchema, policyJsonSchema, schemaAt } from "./json-schema.ts";
@@ -25,6 +26,9 @@ const unitSuggestions: Partial<Record<RuleName, (written: unknown) => string | u
   "tools.arguments": suggestSize,
   "tools.result": suggestSize,
 };
+
+/** paths of hosts; not of anything that may be a secret */
+const hostRules = /^net\.(?:allowlist\[\d+\]|deny\[\d+\]|rules\[\d+\]\.host|secrets\..+\.hosts\[\d+\])$/;
 
 const expectations: Record<string, string> = {
   object: "expected a section with rules in it",
@@ -74,6 +78,7 @@ function suggestKey(key: string, path: PolicyPath, root: JsonSchema): string | u
 
 function suggestValue(issue: Issue, value: unknown, path: PolicyPath): string | undefined {
   const rule = rulePath(path).replace(/^overrides\.ceiling\./, "") as RuleName;
+  if (hostRules.test(rule) && typeof value === "string") return suggestHost(value);
   const unit = unitSuggestions[rule]?.(value);
   if (unit !== undefined) return unit === value ? undefined : unit;
   if (issue.code === "invalid_value" && typeof value === "string") return nearest(value, issue.values.map(String));

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { once } from "../../lib/once.ts";
 import { asciiName, readableName } from "./ascii-name.ts";
+import { hostMistake } from "./host-mistake.ts";
 
 const label = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 const pattern = new RegExp(`^(?:\\*\\.)?(?:${label}\\.){1,32}(?=[a-z0-9-]*[a-z])${label}(?::[1-9][0-9]{0,4})?$`);
@@ -8,7 +9,6 @@ const pattern = new RegExp(`^(?:\\*\\.)?(?:${label}\\.){1,32}(?=[a-z0-9-]*[a-z])
 const letters = "\\p{Ll}\\p{Lo}\\p{Lm}\\p{M}\\p{Nd}";
 const part = `[${letters}](?:[${letters}-]{0,61}[${letters}])?`;
 const written = new RegExp(`^(?:\\*\\.)?(?:${part}\\.){1,32}${part}(?::[1-9][0-9]{0,4})?$`, "u");
-const expected = "expected a host in lower case such as packages.example, *.example.com or git.example.com:22";
 
 /**
  * A host as the egress rules name it: `packages.example`, `*.example.com` (whole labels, not the name itself), `git.example.com:22`.
@@ -19,18 +19,25 @@ export const hostPattern = once(() =>
   z
     .string("expected a host such as packages.example")
     .max(260, "at most 260 characters")
-    .regex(written, { message: expected, abort: true })
+    .regex(written, { error: ({ input }) => hostMistake(String(input)).message, abort: true })
     .refine((text) => Number(text.split(":")[1] ?? 443) <= 65_535, { message: "a port is at most 65535", abort: true })
     .transform((text, context) => {
       const [name = "", port] = text.replace(/^\*\./, "").split(":");
       const ascii = asciiName(name.normalize("NFC"));
       const entry = `${text.startsWith("*.") ? "*." : ""}${ascii}${port === undefined ? "" : `:${port}`}`;
       if (ascii !== undefined && pattern.test(entry)) return entry;
-      const message = ascii === undefined ? "programs convert this name differently; write it in punycode" : expected;
+      const differs = "programs convert this name differently; write it in punycode";
+      const message = ascii === undefined ? differs : hostMistake(text).message;
       context.addIssue({ code: "custom", message });
       return z.NEVER;
     }),
 );
+
+/** The pattern that was probably meant by a text that is none. */
+export function suggestHost(text: string): string | undefined {
+  const { meant } = hostMistake(text);
+  return meant !== undefined && meant !== text && hostPattern().safeParse(meant).success ? meant : undefined;
+}
 
 /** The pattern, with its Unicode form in parentheses if that differs. */
 export function showHostPattern(entry: string): string {

@@ -29,13 +29,20 @@ async function runPolicyCheck(argv: readonly string[], { terminal }: CommandCont
   const { file, isNamed } = await namedPolicyFile(positionals[0], terminal);
   const policy = await loadPolicy(file, { mustBeOwn: !isNamed });
   const hash = policyHash(policy);
-  const notes = withoutEffect(policy);
+  const notes = [...withoutEffect(policy), ...withoutHosts(policy)];
   if (values.json) terminal.stdout.write(jsonText({ ok: true, file, policy_hash: hash, notes }));
   else {
     terminal.stdout.write(`${relative(terminal.cwd, file) || file} is valid (sha256 ${hash.slice(0, 12)}…)\n`);
     for (const note of notes) terminal.stderr.write(`codecell: ${note}\n`);
   }
   return 0;
+}
+
+/** A network that reaches nothing. If host programs may add hosts, it may be meant. */
+function withoutHosts({ net, overrides }: Policy): string[] {
+  const mayBeAdded = (overrides.ceiling.net?.allowlist ?? []).length > 0;
+  if (!net.enabled || net.allowlist.length > 0 || mayBeAdded) return [];
+  return ["net.enabled: no host can be reached, because net.allowlist is empty"];
 }
 
 /** Rules that say something, and do nothing. */

@@ -49,7 +49,7 @@ export class McpPair implements AsyncDisposable {
     if (over === "http") return McpPair.#openHttp(era, directories, args);
     const pair = new McpPair(era, directories);
     const transport = new StdioClientTransport({
-      ...{ command: process.execPath, args: [...serverArguments(directories), ...args], cwd: directories.project },
+      ...{ command: process.execPath, args: serverArguments(directories, args), cwd: directories.project },
       ...{ env: { ...environment(), ...env, CODECELL_TEST_TAG: directories.tag }, stderr: "inherit" },
     });
     await pair.client.connect(transport);
@@ -112,12 +112,13 @@ export function newClient(era: ProtocolEra, onResourcesChanged = () => {}): Clie
   );
 }
 
-export function serverArguments({ state }: TestDirectories): string[] {
-  return [launcher, "mcp", "--state-dir", state];
+/** The state directory is the test's own, unless the arguments name another one. */
+export function serverArguments({ state }: TestDirectories, args: readonly string[] = []): string[] {
+  return [launcher, "mcp", ...(args.includes("--state-dir") ? [] : ["--state-dir", state]), ...args];
 }
 
 export function startHttp(directories: TestDirectories, args: readonly string[] = []): ChildProcess {
-  const all = [...serverArguments(directories), "--http", ...args];
+  const all = serverArguments(directories, ["--http", ...args]);
   return spawn(process.execPath, all, {
     cwd: directories.project,
     env: environment(),

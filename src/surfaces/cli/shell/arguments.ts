@@ -27,8 +27,9 @@ export const commonOptions = {
 } as const satisfies OptionTable;
 
 /**
- * Parses a command's arguments. Options may come before or after the operands; `--` ends them. `forProgram`: an option that the
- * command lacks may be meant for the program that it runs, if it is behind the program.
+ * Parses a command's arguments. Options may come before or after the operands; `--` ends them. An option that takes one value is
+ * refused the second time. `forProgram`: an option that the command lacks, or that is repeated, may be meant for the program that
+ * it runs, if it is behind the program.
  */
 export function parseArguments<Options extends OptionTable>(
   command: string,
@@ -38,16 +39,23 @@ export function parseArguments<Options extends OptionTable>(
   { forProgram = false } = {},
 ): Parsed<Options> {
   const hint = `\`codecell help ${command}\` shows the options`;
-  const unknown = firstUnknownOption(argv, options);
+  const given = givenOptions(argv, options);
+  const unknown = given.find(({ key }) => !Object.hasOwn(options, key));
   if (unknown !== undefined) {
     const { name, isBehindOperand } = unknown;
     const isForProgram = forProgram && isBehindOperand;
     // Programs have options of one letter too, so a guess would mislead.
     const near = isForProgram && !name.startsWith("--") ? undefined : meantOption(name, Object.keys(options));
     const question = near === undefined ? "" : `; did you mean --${near}?`;
-    const passing = isForProgram ? `to pass it to the program, put \`--\` before it: \`-- ${name}\`; ` : "";
     throw new CodecellError("usage", `unknown option ${JSON.stringify(name)}${question}`, {
-      hint: `${passing}${hint}`,
+      hint: `${isForProgram ? passing(name) : ""}${hint}`,
+    });
+  }
+  const repeated = firstRepeated(given, options);
+  if (repeated !== undefined) {
+    const { name, isBehindOperand } = repeated;
+    throw new CodecellError("usage", `${name} is given more than once, and only one value can count`, {
+      hint: `${forProgram && isBehindOperand ? passing(name) : ""}${hint}`,
     });
   }
   const parsed = parsedStrictly(argv, options, hint);
@@ -56,6 +64,10 @@ export function parseArguments<Options extends OptionTable>(
     throw new CodecellError("usage", `unexpected argument ${JSON.stringify(extra)}`, { hint });
   }
   return parsed;
+}
+
+function passing(name: string): string {
+  return `to pass it to the program, put \`--\` before it: \`-- ${name}\`; `;
 }
 
 function parsedStrictly<Options extends OptionTable>(
@@ -80,17 +92,31 @@ function meantOption(written: string, names: readonly string[]): string | undefi
   return familiar ?? (written.startsWith("--") ? nearest(written.slice(2), names) : undefined);
 }
 
-function firstUnknownOption(
-  argv: readonly string[],
-  options: OptionTable,
-): { readonly name: string; readonly isBehindOperand: boolean } | undefined {
+interface GivenOption {
+  /** as in the table of options */
+  readonly key: string;
+  /** as written */
+  readonly name: string;
+  readonly isBehindOperand: boolean;
+}
+
+function givenOptions(argv: readonly string[], options: OptionTable): readonly GivenOption[] {
   const { tokens } = parseArgs({ args: [...argv], options, allowPositionals: true, strict: false, tokens: true });
   let isBehindOperand = false;
-  for (const token of tokens) {
+  return tokens.flatMap((token) => {
     isBehindOperand ||= token.kind === "positional";
-    if (token.kind === "option" && !Object.hasOwn(options, token.name)) return { name: token.rawName, isBehindOperand };
-  }
-  return undefined;
+    return token.kind === "option" ? [{ key: token.name, name: token.rawName, isBehindOperand }] : [];
+  });
+}
+
+/** The first option that replaces an earlier value. A switch can be given twice: it says the same. */
+function firstRepeated(given: readonly GivenOption[], options: OptionTable): GivenOption | undefined {
+  const seen = new Set<string>();
+  return given.find(({ key }) => {
+    const isRepeated = seen.has(key) && options[key]?.type === "string" && !options[key].multiple;
+    seen.add(key);
+    return isRepeated;
+  });
 }
 
 /** Explains a missing value. Node calls a value that starts with a dash ambiguous; usually the value was forgotten. */

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { decodeHostFile } from "../src/artifacts/decode-host-file.ts";
 import { codeInReply } from "../src/rlm/prompt/code-in-reply.ts";
 import { outputsInReply } from "../src/rlm/prompt/json-answer.ts";
 import { parseSignature } from "../src/rlm/signature/parse-signature.ts";
@@ -24,8 +25,13 @@ const texts: Record<string, () => unknown> = {
   "a fence of a model with a long name": () => codeInReply(`\`\`\`${"a".repeat(150_000)}\``),
   "a notebook's comments with Windows line ends": () => cellProgram("# a\r\n".repeat(28)),
   "a notebook's command over very many lines": () => cellProgram(`!x\\\n${"a\\\n".repeat(400_000)}b`),
+  "a CSV file with many columns": () => decodeHostFile(Buffer.from(`${columns(100_000)}\n`), "csv"),
   "code with many line ends in the log": () => logged(`${"\n".repeat(200_000)}x`),
 };
+
+function columns(count: number): string {
+  return Array.from({ length: count }, (_, index) => `c${index}`).join(",");
+}
 
 function logged(code: string): string {
   const run = { session: "s", run: 1, language: "python", startedMs: 0, code };

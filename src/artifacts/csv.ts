@@ -7,6 +7,9 @@ export interface CsvRow {
   readonly line: number;
 }
 
+/** Enough for any table. The attack: millions of commas in one row, each of which becomes a field in memory. */
+const maxColumns = 100_000;
+
 /** The rows of a CSV text (RFC 4180); line ends may be LF, CRLF or CR. Empty lines are skipped. */
 export function* parseCsv(text: string): Generator<CsvRow, void, void> {
   const plain = /[^,"\r\n]*/y;
@@ -24,6 +27,7 @@ export function* parseCsv(text: string): Generator<CsvRow, void, void> {
     if (next === '"') throw csvError(line, "a quote inside a field that does not start with one");
     if (next !== undefined && next !== "," && next !== "\r" && next !== "\n")
       throw csvError(line, `expected a comma after a closing quote, found ${JSON.stringify(printable(next))}`);
+    if (fields.length === maxColumns) throw tooWide(rowLine);
     fields.push(field);
     if (next === ",") {
       at++;
@@ -61,12 +65,23 @@ export function csvError(line: number, problem: string): CodecellError {
   });
 }
 
+function tooWide(line: number): CodecellError {
+  return new CodecellError("too_large", `line ${line}: a row can have at most ${maxColumns} fields`, {
+    hint: "load it as text and parse it in the cell",
+    details: { line, maxColumns },
+  });
+}
+
 function unquoted(written: string): string {
   const inner = written.slice(1, -1);
   return inner.includes('"') ? inner.replaceAll('""', '"') : inner;
 }
 
+/** Counts them one by one: a list of all would take more memory than the file. */
 function countLineEnds(text: string): number {
   if (!text.includes("\n") && !text.includes("\r")) return 0;
-  return text.match(/\r\n|\r|\n/g)?.length ?? 0;
+  const lineEnd = /\r\n|\r|\n/g;
+  let count = 0;
+  while (lineEnd.test(text)) count++;
+  return count;
 }

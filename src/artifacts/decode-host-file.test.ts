@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { parseCsv } from "./csv.ts";
 import { decodeHostFile } from "./decode-host-file.ts";
 import type { HostFileForm } from "./host-file-form.ts";
@@ -81,9 +81,41 @@ describe("a host file", () => {
     expect(decoded(`a\n"${long}"\n`, "csv")).toEqual([{ a: long }]);
     expect(problem(`["${long}"`, "json")).toContain("line 1, column 20000004");
   });
+
+  test("a host file of nested arrays is checked without the parser, which would take gigabytes", () => {
+    const parser = vi.spyOn(JSON, "parse");
+    onTestFinished(() => parser.mockRestore());
+    const nested = Buffer.from("[".repeat(100_000) + "]".repeat(100_000));
+    expect(decodeHostFile(nested, "json").body).toEqual(nested);
+    expect(decodeHostFile(nested, "jsonl").body.length).toBe(nested.length + 2);
+    expect(parser).not.toHaveBeenCalled();
+  });
 });
 
 describe("CSV", () => {
+  test("with long names and short rows is refused before it becomes gigabytes", () => {
+    const names = Array.from({ length: 1000 }, (_, index) => `${index}`.padEnd(1000, "x")).join(",");
+    const text = `${names}\n${`${",".repeat(999)}\n`.repeat(300)}`;
+    expect(text.length).toBeLessThan(1_500_000);
+    const refused = {
+      code: "too_large",
+      hint: expect.stringContaining("load it as text"),
+      details: { maxBytes: 2 ** 28 },
+    };
+    expect(() => decodeHostFile(Buffer.from(text), "csv")).toThrow(expect.objectContaining(refused));
+  });
+
+  test("with more columns than any table has is refused with its line", () => {
+    const refused = { code: "too_large", message: "line 2: a row can have at most 100000 fields" };
+    expect(() => decodeHostFile(Buffer.from(`a\n${",".repeat(100_000)}\n`), "csv")).toThrow(
+      expect.objectContaining(refused),
+    );
+  });
+
+  test("says the line of a problem after a field with many line ends", () => {
+    expect(problem('a,b\n"1\r\n2\r3\n4",5\n6\n', "csv")).toContain("line 6:");
+  });
+
   test("becomes objects with the names of the first row as keys", () => {
     expect(decoded('name,"the, value"\r\n"a ""b""","1\r\n2"\r\nc,\r\n', "csv")).toEqual([
       { name: 'a "b"', "the, value": "1\r\n2" },

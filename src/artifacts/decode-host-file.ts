@@ -1,8 +1,10 @@
 import { isUtf8 } from "node:buffer";
 import { CodecellError } from "../lib/errors.ts";
+import { JsonChecker } from "../lib/json/json-checker.ts";
 import { printable } from "../policy/file/problem.ts";
 import { csvError, parseCsv } from "./csv.ts";
 import type { HostFileForm } from "./host-file-form.ts";
+import { JsonList } from "./json-list.ts";
 import { jsonErrorOffset, lineAndColumn } from "./json-position.ts";
 
 /**
@@ -36,14 +38,25 @@ export function decodeHostFile(bytes: Uint8Array, form: HostFileForm): DecodedHo
 
 const encoders: Record<Exclude<HostFileForm, "bytes">, (content: Uint8Array) => Uint8Array> = {
   text: (content) => Buffer.from(JSON.stringify(decode(content))),
-  lines: (content) => jsonList(map(linesOf(decode(content)), ({ text }) => quote(text))),
-  json: (content) => {
-    const text = decode(content);
-    checkJson(text, 1);
+  lines(content) {
+    const list = new JsonList();
+    for (const { text } of linesOf(decode(content))) list.item(quote(text));
+    return list.end();
+  },
+  json(content) {
+    checkJson(content, 1);
     return content;
   },
-  jsonl: (content) => jsonList(jsonLines(decode(content))),
-  csv: (content) => jsonList(csvObjects(decode(content))),
+  jsonl(content) {
+    const list = new JsonList();
+    for (const { text, line } of linesOf(decode(content))) {
+      if (text.trim() === "") continue;
+      if (!isShortJson(text)) checkJson(Buffer.from(text), line);
+      list.item(text);
+    }
+    return list.end();
+  },
+  csv: (content) => csvObjects(decode(content)),
 };
 
 /** Lines without their ends. An empty rest after the last line end is not a line. */
@@ -57,30 +70,36 @@ function* linesOf(text: string): Generator<{ text: string; line: number }> {
   }
 }
 
-function* jsonLines(text: string): Generator<string> {
-  for (const { text: value, line } of linesOf(text)) {
-    if (value.trim() === "") continue;
-    checkJson(value, line);
-    yield value;
-  }
-}
-
-function* csvObjects(text: string): Generator<string> {
+/** A list of objects, of which each has the names of the first row. */
+function csvObjects(text: string): Uint8Array {
+  const list = new JsonList();
   let keys: string[] | undefined;
   for (const { fields, line } of parseCsv(text)) {
     if (keys === undefined) {
-      const twice = fields.find((field, index) => fields.indexOf(field) !== index);
-      if (twice !== undefined) throw csvError(line, `two columns are named ${JSON.stringify(printable(twice))}`);
-      keys = fields.map((field) => `${JSON.stringify(field)}:`);
+      keys = keysOf(fields, line);
       continue;
     }
     if (fields.length !== keys.length)
       throw csvError(line, `the row has ${fields.length} fields, but the first row has ${keys.length}`);
     // Not an object, which would put numeric column names first and lose one named __proto__.
-    let object = "";
-    for (let index = 0; index < keys.length; index++) object += `${keys[index]}${quote(fields[index] ?? "")},`;
-    yield `{${object.slice(0, -1)}}`;
+    list.item("{");
+    for (let index = 0; index < keys.length; index++) {
+      list.more(keys[index] as string);
+      list.more(quote(fields[index] as string));
+    }
+    list.more("}");
   }
+  return list.end();
+}
+
+/** The columns as they stand before each value of a row. */
+function keysOf(columns: readonly string[], line: number): string[] {
+  const seen = new Set<string>();
+  return columns.map((column, index) => {
+    if (seen.has(column)) throw csvError(line, `two columns are named ${JSON.stringify(printable(column))}`);
+    seen.add(column);
+    return `${index === 0 ? "" : ","}${JSON.stringify(column)}:`;
+  });
 }
 
 /** Fast path: most of the millions of fields need only quotes. */
@@ -88,33 +107,30 @@ function quote(text: string): string {
   return /^[ !#-[\]-~]*$/.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
-/** Joined in chunks, because the whole may be longer than a string can be. */
-function jsonList(items: Iterable<string>): Uint8Array {
-  const parts: Buffer[] = [];
-  let pending = "[";
-  let isFirst = true;
-  for (const item of items) {
-    pending += isFirst ? item : `,${item}`;
-    isFirst = false;
-    if (pending.length < 1_000_000) continue;
-    parts.push(Buffer.from(pending));
-    pending = "";
-  }
-  parts.push(Buffer.from(`${pending}]`));
-  return Buffer.concat(parts);
+/**
+ * Checks it without creating anything of it. The attack: the parser takes gigabytes for a file of nested or empty arrays. How deep
+ * they may be nested is up to Python.
+ */
+function checkJson(content: Uint8Array, firstLine: number): void {
+  const checker = new JsonChecker(content.length);
+  if (checker.push(content) && checker.isComplete) return;
+  const text = decode(content);
+  const { line, column } = lineAndColumn(text, jsonErrorOffset(text));
+  const where = firstLine - 1 + line;
+  throw new CodecellError("usage", `line ${where}, column ${column}: this is not JSON`, {
+    hint: "fix the file, or load it as text",
+    details: { line: where, column },
+  });
 }
 
-function checkJson(text: string, firstLine: number): void {
+/** The parser is faster for a short line, and cannot take much for it. */
+function isShortJson(text: string): boolean {
+  if (text.length > 100) return false;
   try {
     JSON.parse(text);
-  } catch (cause) {
-    const { line, column } = lineAndColumn(text, jsonErrorOffset(text));
-    const where = firstLine - 1 + line;
-    throw new CodecellError("usage", `line ${where}, column ${column}: this is not JSON`, {
-      hint: "fix the file, or load it as text",
-      cause,
-      details: { line: where, column },
-    });
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -140,8 +156,4 @@ function withoutByteOrderMark(bytes: Uint8Array): Uint8Array {
 
 function decode(content: Uint8Array): string {
   return Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString("utf8");
-}
-
-function* map<From, To>(items: Iterable<From>, change: (item: From) => To): Generator<To> {
-  for (const item of items) yield change(item);
 }

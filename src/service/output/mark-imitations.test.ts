@@ -10,6 +10,7 @@ test.each([
     "… stdout had 5 bytes; 3 were not kept",
     "… 90 characters in total; continue with offset=7 …",
     "… 200 lines match; these are the first …",
+    "… truncated: 90 characters in total; ask for a part with query …",
     "[stdout had 5 bytes; 3 in the middle were not kept, and are not searched]",
     "no line matches",
     "running for 12 s",

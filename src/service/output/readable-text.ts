@@ -11,6 +11,16 @@ export function readableText(raw: string): string {
   return escapeCharacters(settled, unreadable);
 }
 
+/** The same in one line, for a sentence or a row of ours. The attack: a text whose second line reads as if it were codecell's. */
+export function readableLine(raw: string, maxCharacters: number): string {
+  // Not a pattern for the space around a line end: with a long run of spaces it takes quadratic time.
+  const parts = readableText(raw)
+    .split("\n")
+    .map((part) => part.trim());
+  const line = parts.filter((part) => part !== "").join(" ");
+  return line.length > maxCharacters ? `${line.slice(0, maxCharacters)}…` : line;
+}
+
 const plainAscii = /^[\t\n -~]*$/;
 
 /**

@@ -4,7 +4,7 @@ import { type Collapsed, collapseRepeats } from "./collapse-repeats.ts";
 import { cutMiddle, longestMarker } from "./cut-middle.ts";
 import { imitationNote, markImitations } from "./mark-imitations.ts";
 import { outputText } from "./output-text.ts";
-import { readableText } from "./readable-text.ts";
+import { readableLine, readableText } from "./readable-text.ts";
 import { shareBudget } from "./share-budget.ts";
 import { stateLeft } from "./state-left.ts";
 
@@ -68,7 +68,8 @@ export function shapeResult(result: RunResult, budget: ShapeBudget, handle?: str
     ending.length,
     [
       ...(error ? [{ ...styles.error, raw: error.message, label: labelOf("error", errorType) }] : []),
-      ...section("notes", notes.map((note) => `- ${oneLine(note)}`).join("\n")),
+      // a note is a sentence of ours, but it may name what a program chose
+      ...section("notes", notes.map((note) => `- ${readableLine(note, maxNoteCharacters)}`).join("\n")),
       ...section("traceback", withoutHeadline(error?.traceback ?? "", headline)),
       ...section("value", result.value ?? ""),
       ...section("stdout", outputText(result), lostOutput(result, "stdout")),
@@ -96,16 +97,6 @@ function marked({ name, text, head, tail }: ShapedSection): { readonly text: str
   const ours = [text.slice(head.length, tailAt), text.slice(tailAt + tail.length)];
   const safe = `${markImitations(head)}${ours[0]}${markImitations(tail)}${ours[1]}`;
   return { text: safe, isMarked: safe !== text };
-}
-
-/** A note is a sentence of ours, but it may name what a program chose. */
-function oneLine(note: string): string {
-  // Not a pattern for the space around a line end: with a long run of spaces it takes quadratic time.
-  const parts = readableText(note)
-    .split("\n")
-    .map((part) => part.trim());
-  const line = parts.filter((part) => part !== "").join(" ");
-  return line.length > maxNoteCharacters ? `${line.slice(0, maxNoteCharacters)}…` : line;
 }
 
 /** The visible text of a section; empty if there is no such section. */

@@ -1,6 +1,7 @@
 import { CodecellError, type CodecellErrorCode, messageOf } from "../../lib/errors.ts";
 import { diskFailure } from "../../lib/files/disk-failure.ts";
 import { guestError } from "../guest-error.ts";
+import { markInError } from "../output/mark-imitations.ts";
 import { readableText } from "../output/readable-text.ts";
 import { encodeError, type WireError } from "../wire/error.ts";
 
@@ -95,17 +96,18 @@ export function errorReply(error: unknown, reader: ErrorReader = {}): ErrorReply
   const { code, message, hint, cause } = isGuest ? guestError(error) : ownError(error);
   const next = (hasOnlyTool ? stepsOfOnlyTool : nextSteps)[code] ?? usualSteps[code];
   const causeText = cause === undefined ? undefined : messageOf(cause);
-  const lines = [
-    `${code}: ${message}`,
-    ...(causeText === undefined || message.includes(causeText) ? [] : [`cause: ${causeText.slice(0, 500)}`]),
-    ...(hint === undefined || withoutHint.has(code) ? [] : [`hint: ${hint}`]),
-    `next: ${next}`,
-  ];
   // parts of the text may come from a cell
   const readable = (text: string) => readableText(text).slice(0, maxCharacters);
+  const marked = (text: string) => markInError(readable(text));
+  const lines = [
+    `${code}: ${marked(message)}`,
+    ...(causeText === undefined || message.includes(causeText) ? [] : [`cause: ${marked(causeText.slice(0, 500))}`]),
+    ...(hint === undefined || withoutHint.has(code) ? [] : [`hint: ${marked(hint)}`]),
+    `next: ${next}`,
+  ];
   const remedy = hint === undefined || withoutHint.has(code) ? next : hint;
   return {
-    text: readable(lines.join("\n")),
+    text: lines.join("\n").slice(0, maxCharacters),
     error: encodeError({ code, message: readable(message), hint: readable(remedy) }).error,
   };
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { loadOnce } from "../../lib/load-once.ts";
 import type { ArtifactContent } from "../replies/artifact-content.ts";
-import { artifactUri } from "../replies/artifact-uri.ts";
+import { artifactUri, shownName } from "../replies/artifact-uri.ts";
 import { sessionArgument } from "./session-argument.ts";
 import { defineTool, type ToolContent } from "./tool.ts";
 
@@ -47,7 +47,8 @@ export const readArtifactTool = defineTool({
     const part = isWhole ? `${size} bytes` : `bytes ${content.start} to ${content.end} of ${size}`;
     const isAfterEnd = !isWhole && content.start === size;
     const rest = facts.next === null ? "" : `; continue with start=${facts.next}`;
-    const where = `${name} (${mimeType}), ${isAfterEnd ? `end of the file at byte ${size}` : `${part}${rest}`}`;
+    // Only this line is ours, and the file starts below it, whatever it contains.
+    const where = `${shownName(name)} (${mimeType}), ${isAfterEnd ? `end of the file at byte ${size}` : `${part}${rest}`}`;
     return { facts, text: body.as === "text" ? `${where}\n${body.text}` : where, more: blocks(uri, content) };
   },
 });

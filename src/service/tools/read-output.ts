@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { StreamSize } from "../output/kept-output.ts";
 import { keptStreams } from "../output/kept-stream.ts";
-import { imitationNote, markImitations } from "../output/mark-imitations.ts";
+import { markedText } from "../output/mark-imitations.ts";
 import { defineTool } from "./tool.ts";
 
 const maxLimit = 40_000;
@@ -45,12 +45,6 @@ export const readOutputTool = defineTool({
     return { facts, text: [...lines, ...count, ...missingText(stream, found)].join("\n") };
   },
 });
-
-/** What a program wrote, and a line above it if it could be taken for ours. */
-function markedText(text: string): string[] {
-  const safe = markImitations(text);
-  return safe === text ? [text] : [imitationNote, safe];
-}
 
 function missing({ isPartial, leftOutBytes }: StreamSize): { partial: boolean; left_out_bytes: number } {
   return { partial: isPartial, left_out_bytes: leftOutBytes };

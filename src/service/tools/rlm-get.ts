@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { markedText } from "../output/mark-imitations.ts";
+import { readableText } from "../output/readable-text.ts";
 import { defineTool } from "./tool.ts";
 
 const maxBytes = 16 * 1024;
@@ -28,8 +30,10 @@ export const rlmGetTool = defineTool({
     // Truncated inside the cell: a variable may be larger than the memory of this process.
     const { form, text, characters, isCut } = await session.preview(expression, { maxBytes });
     const facts = { session_id: session.id, expression, form, value: text, truncated: isCut, characters };
-    if (!isCut) return { facts, text };
+    // A repr is whatever the program makes it. The attack: lines in it that say what codecell would say.
+    const shown = markedText(readableText(text));
     const rest = "ask for a part with query: a slice such as x[1000:2000], a count, a summary";
-    return { facts, text: `${text}\n… truncated: ${characters} characters in total; ${rest} …` };
+    const end = isCut ? [`… truncated: ${characters} characters in total; ${rest} …`] : [];
+    return { facts, text: [...shown, ...end].join("\n") };
   },
 });

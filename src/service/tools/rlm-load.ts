@@ -1,10 +1,12 @@
 import { z } from "zod";
 import { hostFileForms } from "../../artifacts/host-file-form.ts";
+import { quotedName } from "../../lib/quoted-name.ts";
 import type { Session } from "../../sessions/session.ts";
 import { defineTool } from "./tool.ts";
 
 const maxKeys = 20;
 const maxKeyCharacters = 60;
+const maxTypeCharacters = 100;
 
 export const rlmLoadTool = defineTool({
   name: "rlm_load",
@@ -32,12 +34,12 @@ export const rlmLoadTool = defineTool({
     const { bytes } = await session.load(path, var_name, form, sandbox.projectDir);
     const shape = await shapeOf(session, var_name);
     const facts = { session_id: session.id, var_name, form, size: bytes, ...shape };
+    // Keys are what the file says, and types what the cell says. The attack: a column whose name is a line as codecell writes it.
+    const keys = shape.keys.map((key) => quotedName(key)).join(", ");
     const text = [
-      `${var_name}: ${shape.type ?? form}`,
+      `${var_name}: ${shape.type === null ? form : quotedName(shape.type)}`,
       ...(shape.length === null ? [] : [`length ${shape.length}`]),
-      ...(shape.keys.length === 0
-        ? []
-        : [`keys ${shape.type === "list" ? "of its first item " : ""}${shape.keys.join(", ")}`]),
+      ...(shape.keys.length === 0 ? [] : [`keys ${shape.type === "list" ? "of its first item " : ""}${keys}`]),
       `from ${bytes} bytes`,
     ].join(", ");
     return { facts, text };
@@ -54,7 +56,8 @@ async function shapeOf(session: Session, name: string) {
   try {
     const { text } = await session.preview(expression, { timeoutMs: 2_000 });
     const [type, length, [keys = []]] = described.parse(JSON.parse(text)) as [string, number | null, unknown[][]];
-    return { type, length, keys: keys.map((key) => String(key).slice(0, maxKeyCharacters)) };
+    const shownKeys = keys.slice(0, maxKeys).map((key) => String(key).slice(0, maxKeyCharacters));
+    return { type: type.slice(0, maxTypeCharacters), length, keys: shownKeys };
   } catch {
     return { type: null, length: null, keys: [] }; // the variable is loaded all the same
   }

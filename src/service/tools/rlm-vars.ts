@@ -1,5 +1,8 @@
 import { z } from "zod";
-import { encodeVariable, variableSchema } from "../wire/sessions/variable.ts";
+import { quotedName } from "../../lib/quoted-name.ts";
+import { markedText } from "../output/mark-imitations.ts";
+import { readableLine } from "../output/readable-text.ts";
+import { encodeVariable, variableSchema, type WireVariable } from "../wire/sessions/variable.ts";
 import { defineTool } from "./tool.ts";
 
 const maxVariables = 200;
@@ -19,14 +22,20 @@ export const rlmVarsTool = defineTool({
       const { name, type, size, summary } = encodeVariable(one);
       return { name: short(name), type: short(type), size, summary: short(summary) };
     });
-    const lines = variables.map(({ name, type, summary }) => `${name}: ${type} = ${summary}`);
+    const lines = variables.map(rowOf);
     const more = all.length - variables.length;
-    const text = [...(lines.length > 0 ? lines : ["no variables"]), ...(more > 0 ? [`and ${more} more`] : [])].join(
-      "\n",
-    );
+    const text = [
+      ...(lines.length > 0 ? markedText(lines.join("\n")) : ["no variables"]),
+      ...(more > 0 ? [`and ${more} more`] : []),
+    ].join("\n");
     return { facts: { session_id: session.id, variables, total: all.length }, text };
   },
 });
+
+/** The program chose all of it. The attack: a class with a line end in its name, and then a note as codecell writes it. */
+function rowOf({ name, type, summary }: Pick<WireVariable, "name" | "type" | "summary">): string {
+  return `${quotedName(name)}: ${quotedName(type)} = ${readableLine(summary, maxSummary)}`;
+}
 
 function short(text: string): string {
   return text.slice(0, maxSummary);

@@ -5,7 +5,7 @@ import tempfile
 import unittest
 
 if sys.platform == "linux":
-    from codecell_kernel.supervisor.changes import Changes
+    from codecell_kernel.supervisor.changes import Changes, WalkedChanges, row_of
 
 
 @unittest.skipUnless(sys.platform == "linux", "inotify exists only on Linux")
@@ -31,6 +31,18 @@ class ChangedFiles(unittest.TestCase):
         self.write("new.txt", "four")
         rows, _ = changes.take(10)
         self.assertEqual([(row["path"], row["size"]) for row in rows], [("new.txt", 4)])
+
+    def test_times_and_sizes_that_the_host_does_not_take_are_bounded(self):
+        for kind in (Changes, WalkedChanges):
+            changes = kind(self.root)
+            for name, seconds in (("past", -1000), ("future", 1 << 62)):
+                self.write(kind.__name__ + name)
+                os.utime(os.path.join(self.root, kind.__name__ + name), (seconds, seconds))
+            rows, _ = changes.take(10)
+            self.assertEqual([row["modifiedMs"] for row in rows if "past" in row["path"]], [0])
+            self.assertTrue(all(0 <= row["modifiedMs"] < 1 << 53 for row in rows), rows)
+        row = row_of("huge", 1 << 62, 1 << 80)
+        self.assertEqual(row, {"path": "huge", "size": (1 << 53) - 1, "modifiedMs": (1 << 53) - 1})
 
     def test_each_change_is_reported_once(self):
         changes = Changes(self.root)

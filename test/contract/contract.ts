@@ -191,6 +191,16 @@ export async function runnerContract(
         if (!maps) expect(session.receipt.notes.join()).toContain("/workspace does not exist");
       });
 
+      test("may give its files any time", async () => {
+        const result = await session.run(`import os
+for name, seconds in ("past", -1000), ("long-ago", -(2**40)), ("future", 2**40), ("end", 2**62):
+    open(name, "w").write(name)
+    try: os.utime(name, (seconds, seconds))
+    except (OSError, OverflowError): pass`);
+        expect(result).toMatchObject({ status: "ok", state: "kept" });
+        expect(result.artifacts.map(({ name }) => name)).toEqual(["end", "future", "long-ago", "past"]);
+      });
+
       test("that is cancelled before it starts keeps the state, and does not interrupt a later run", async () => {
         await run("kept = 1");
         for (let round = 0; round < rounds(20); round++) {

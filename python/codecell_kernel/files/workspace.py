@@ -6,8 +6,9 @@ from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import errno
 import posix
 
+from ..shared.counts import MOST, count_of, milliseconds_of
+
 MAX_PARTS = 64
-MOST = (1 << 53) - 1  # the host's numbers are exact up to here
 FORMAT, REGULAR, DIRECTORY = 0o170000, 0o100000, 0o040000
 STEP = posix.O_PATH | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC
 LISTED = posix.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC
@@ -51,15 +52,15 @@ def facts_of(stat):
     """How the host describes a file. The OS sets the time of the last change, so a program cannot fake an old version."""
     seen = (stat.st_dev, stat.st_ino, stat.st_ctime_ns, stat.st_mtime_ns, stat.st_size)
     return {
-        "size": min(stat.st_size, MOST),
-        "modifiedMs": min(max(0, stat.st_mtime_ns // 1_000_000), MOST),
+        "size": count_of(stat.st_size),
+        "modifiedMs": milliseconds_of(stat.st_mtime_ns),
         "version": hash(seen) & MOST,
     }
 
 
 def holes_of(stat):
     """How many bytes of a sparse file were never written."""
-    return min(max(0, stat.st_size - stat.st_blocks * 512), MOST)
+    return count_of(stat.st_size - stat.st_blocks * 512)
 
 
 class Workspace:

@@ -9,6 +9,7 @@ from _struct import Struct
 
 import _ctypes
 
+from ..shared.counts import count_of, milliseconds_of
 from ..shared.lean_json import dumps
 from ..shared.system import symbol
 from ..shared.unfinished import is_unfinished
@@ -176,7 +177,7 @@ class Changes:
             if self.sent.get(path) == known_of(stat):
                 sent += 1
             elif stat.st_mode & FORMAT == REGULAR and len(rows) < limit:
-                rows.append({"path": path, "size": stat.st_size, "modifiedMs": stat.st_mtime_ns // 1_000_000})
+                rows.append(row_of(path, stat.st_size, stat.st_mtime_ns))
         complete = not self.is_lossy and len(self.touched) - sent <= limit
         self.touched.clear()
         self.sent.clear()
@@ -226,11 +227,12 @@ class WalkedChanges:
         before, (self.known, is_complete) = self.known, self.walk()
         found = (path for path, facts in self.known.items() if before.get(path) != facts)
         changed = sorted(path for path in found if not is_unfinished(path))
-        rows = [
-            {"path": path, "size": self.known[path][0], "modifiedMs": self.known[path][1] // 1_000_000}
-            for path in changed[:limit]
-        ]
+        rows = [row_of(path, *self.known[path][:2]) for path in changed[:limit]]
         return rows, is_complete and len(changed) <= limit
+
+
+def row_of(path, size, modified_ns):
+    return {"path": path, "size": count_of(size), "modifiedMs": milliseconds_of(modified_ns)}
 
 
 def known_of(stat):

@@ -89,7 +89,7 @@ export function sessionBackend(
 ): DeepAgentsBackend {
   const workspace = new Workspace(session, { ...options, ownDirectories });
   const found = ({ path, size, modifiedMs }: WorkspaceFile): FoundFile => ({
-    ...{ path: workspace.absolute(path), is_dir: false, size, modified_at: new Date(modifiedMs).toISOString() },
+    ...{ path: workspace.absolute(path), is_dir: false, size, modified_at: timeText(modifiedMs) },
   });
   /** The file tools start at `/` by default. What they can reach of it is the workspace. */
   const baseOf = (path: string | null | undefined) => (path == null || path === "/" ? workspace.directory : path);
@@ -116,7 +116,7 @@ export function sessionBackend(
       answered(async () => {
         const data = await workspace.read(path, maxReadBytes);
         const [facts] = (await workspace.list(path)).files;
-        const changed = new Date(facts?.modifiedMs ?? Date.now()).toISOString();
+        const changed = timeText(facts?.modifiedMs ?? Date.now());
         const text = decodedText(data);
         const content = text ?? data;
         const mimeType = text === undefined ? binaryType(path) : "text/plain";
@@ -262,4 +262,10 @@ async function searched(workspace: Workspace, files: readonly WorkspaceFile[], p
     }
   }
   return { found, isTruncated };
+}
+
+/** A program can set any time on its files, even one outside the range of `Date`: then it is the beginning of 1970. */
+function timeText(ms: number): string {
+  const date = new Date(ms);
+  return (Number.isNaN(date.getTime()) ? new Date(0) : date).toISOString();
 }

@@ -4,6 +4,7 @@ import sys
 import tempfile
 import threading
 import unittest
+from types import SimpleNamespace
 
 from codecell_kernel.shared.frames import Decoder
 from codecell_kernel.shared.lean_json import loads
@@ -11,6 +12,7 @@ from codecell_kernel.shared.lean_json import loads
 if sys.platform == "linux":
     from codecell_kernel.files import listing, served_files
     from codecell_kernel.files.served_files import ServedFiles
+    from codecell_kernel.files.workspace import facts_of
     from codecell_kernel.supervisor.changes import Changes
 
 
@@ -79,6 +81,26 @@ def outcome(reply):
     return True if reply["ok"] else reply["code"]
 
 
+def same_hash(before, after):
+    """`after` with a time of last modification that makes the hash of its facts that of `before`."""
+    most, prime_1, prime_2 = (1 << 64) - 1, 11400714785074694791, 14029467366897019727
+
+    def mixed(stat):
+        state = 2870177450012600261
+        for fact in (stat.st_dev, stat.st_ino, stat.st_ctime_ns):
+            state = (state + hash(fact) * prime_2) & most
+            state = ((state << 31 | state >> 33) * prime_1) & most
+        return state
+
+    for _ in range(200):
+        time = (before.st_mtime_ns + (mixed(before) - mixed(after)) * pow(prime_2, -1, 1 << 64)) & most
+        modified = time if time < 1 << 63 else time - (1 << 64)
+        if hash(modified) == modified:
+            return SimpleNamespace(**dict(vars(after), st_mtime_ns=modified))
+        after = SimpleNamespace(**dict(vars(after), st_ctime_ns=after.st_ctime_ns + 1))
+    raise AssertionError("there is no such time")
+
+
 @unittest.skipUnless(sys.platform == "linux", "the supervisor runs on Linux")
 class ServedFilesTest(unittest.TestCase):
     def setUp(self):
@@ -108,6 +130,14 @@ class Reading(ServedFilesTest):
         reply, received = self.host.read("a/b", 5, 650_000)
         self.assertEqual(received, data[5:650_000])
         self.assertEqual((reply["file"]["size"], reply["file"]["holes"]), (700_000, 0))
+
+    def test_no_time_that_a_program_can_set_brings_back_the_version_of_old_content(self):
+        now = 1_800_000_000_000_000_000
+        before = SimpleNamespace(st_dev=2049, st_ino=77, st_ctime_ns=now, st_mtime_ns=-5_000, st_size=9)
+        after = same_hash(before, SimpleNamespace(**dict(vars(before), st_ctime_ns=now + 3_000_000_000)))
+        self.assertNotEqual(facts_of(before)["version"], facts_of(after)["version"])
+        longest = SimpleNamespace(**{name: -(1 << 63) for name in vars(before)})
+        self.assertLessEqual(len(facts_of(longest)["version"]), 128)
 
     def test_the_version_changes_with_the_content_even_if_the_program_sets_the_time_back(self):
         self.write("a", b"one")

@@ -173,11 +173,14 @@ export type RunError = z.output<typeof runError>;
 const changedFile = z.object({ path: text.max(4096), size: count, modifiedMs: count });
 export type ChangedFile = z.output<typeof changedFile>;
 
+/** The facts by which the cell tells one content of a file from another. Not a hash of them, which a program might bring back. */
+const fileVersion = text.max(128);
+
 /** How the cell describes a file that it serves; `version` changes with the content. */
 const cellFile = z.object({
   size: count,
   modifiedMs: count,
-  version: count,
+  version: fileVersion,
   /** bytes of a sparse file that were never written; absent: none */
   holes: count.optional(),
 });
@@ -328,7 +331,7 @@ export const restoreFailures = z.array(restoreFailure).max(10_000);
 
 /** body of the `file.list` reply; its paths are untrusted */
 export const cellFileList = z.object({
-  files: z.array(changedFile.extend({ version: count.optional() })).max(10_000),
+  files: z.array(changedFile.extend({ version: fileVersion.optional() })).max(10_000),
   next: text.max(4096).optional(),
   leftOut: count,
   truncated: z.boolean(),

@@ -6,7 +6,7 @@ from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import errno
 import posix
 
-from ..shared.counts import MOST, count_of, milliseconds_of
+from ..shared.counts import count_of, milliseconds_of
 
 MAX_PARTS = 64
 FORMAT, REGULAR, DIRECTORY = 0o170000, 0o100000, 0o040000
@@ -49,12 +49,16 @@ def parts_of(path):
 
 
 def facts_of(stat):
-    """How the host describes a file. The OS sets the time of the last change, so a program cannot fake an old version."""
+    """How the host describes a file. The OS sets the time of the last change, so a program cannot fake an old version.
+
+    The version has the facts themselves. The attack on a hash of them: a program chooses its file's other time freely, and so one that
+    brings back the hash of the old content. A secret in the hash would be in the memory of each worker that is forked later.
+    """
     seen = (stat.st_dev, stat.st_ino, stat.st_ctime_ns, stat.st_mtime_ns, stat.st_size)
     return {
         "size": count_of(stat.st_size),
         "modifiedMs": milliseconds_of(stat.st_mtime_ns),
-        "version": hash(seen) & MOST,
+        "version": "%x.%x.%x.%x.%x" % seen,
     }
 
 

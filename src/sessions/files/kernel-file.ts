@@ -15,7 +15,7 @@ export class KernelFile implements OpenFile {
   readonly identity: string;
   readonly #files: CellFiles;
   readonly #path: string;
-  readonly #version: number;
+  readonly #version: string;
   readonly #holes: number;
 
   private constructor(files: CellFiles, cell: string, path: string, facts: CellFile) {

@@ -3,7 +3,7 @@ import type { CellFiles } from "../../kernel/cell-files.ts";
 import { kernelFiles } from "./kernel-files.ts";
 
 test("files of two cells have different identities, even if the cells describe them alike", async () => {
-  const file = { size: 3, modifiedMs: 7, version: 1 };
+  const file = { size: 3, modifiedMs: 7, version: "1" };
   const cell = { read: async () => ({ data: Buffer.alloc(0), file }) } as unknown as CellFiles;
   const [one, other] = [kernelFiles(cell), kernelFiles(cell)];
   const identities = await Promise.all([one, one, other].map(async (files) => (await files.open("out.csv")).identity));

@@ -5,8 +5,8 @@ export interface ChangedFiles {
   take(): string;
   /** Removes a change of the host itself from the list. */
   forget(node: FileNode): void;
-  /** A number that is unique to this content of this file. */
-  version(node: FileNode): number;
+  /** A text that is unique to this content of this file. */
+  version(node: FileNode): string;
 }
 
 /**
@@ -133,6 +133,6 @@ export function trackChanges(fs: unknown): ChangedFiles {
     forget(node) {
       touched.delete(node);
     },
-    version: (node) => versions.get(node) ?? 0,
+    version: (node) => `${versions.get(node) ?? 0}`,
   };
 }

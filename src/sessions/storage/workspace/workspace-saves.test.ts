@@ -8,7 +8,7 @@ import { WorkspaceSaves } from "./workspace-saves.ts";
 
 interface FakeFile {
   data: Buffer;
-  version: number;
+  version: string;
   /** changed too recently to have a version in a list */
   isFresh?: boolean;
   problem?: string;
@@ -26,7 +26,7 @@ class FakeCell {
   #count = 0;
 
   put(path: string, text: string): void {
-    this.files.set(path, { data: Buffer.from(text), version: ++this.#versions });
+    this.files.set(path, { data: Buffer.from(text), version: `${++this.#versions}` });
   }
 
   async list({ after, limit }: { after: string; limit: number }) {

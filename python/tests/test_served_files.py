@@ -10,7 +10,7 @@ from codecell_kernel.shared.frames import Decoder
 from codecell_kernel.shared.lean_json import loads
 
 if sys.platform == "linux":
-    from codecell_kernel.files import listing, served_files
+    from codecell_kernel.files import listing, served_files, workspace
     from codecell_kernel.files.served_files import ServedFiles
     from codecell_kernel.files.workspace import facts_of
     from codecell_kernel.supervisor.changes import Changes
@@ -138,6 +138,15 @@ class Reading(ServedFilesTest):
         self.assertNotEqual(facts_of(before)["version"], facts_of(after)["version"])
         longest = SimpleNamespace(**{name: -(1 << 63) for name in vars(before)})
         self.assertLessEqual(len(facts_of(longest)["version"]), 128)
+
+    def test_a_file_that_was_changed_just_now_is_settling_whatever_time_the_program_sets(self):
+        self.write("a")
+        os.utime(self.path("a"), (5, 5))
+        changed = os.stat(self.path("a")).st_ctime_ns
+        self.addCleanup(setattr, workspace, "time_ns", workspace.time_ns)
+        for later, expected in ((10**6, True), (10**9, False)):
+            workspace.time_ns = lambda: changed + later
+            self.assertIs(self.host.read("a")[0]["file"]["settling"], expected)
 
     def test_the_version_changes_with_the_content_even_if_the_program_sets_the_time_back(self):
         self.write("a", b"one")

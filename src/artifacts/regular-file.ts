@@ -13,7 +13,7 @@ const largestReadBytes = 16 * 2 ** 20;
 export interface OpenFile extends AsyncDisposable {
   readonly size: number;
   readonly modifiedMs: number;
-  /** time of its last known change of any kind */
+  /** time of its last known change of any kind; infinite: just now, by a clock that is not the host's */
   readonly changedMs: number;
   /** changes when the content does, as far as is known */
   readonly identity: string;

@@ -183,6 +183,8 @@ const cellFile = z.object({
   version: fileVersion,
   /** bytes of a sparse file that were never written; absent: none */
   holes: count.optional(),
+  /** it was changed just now, and the next change may have the same version; absent: no two changes have */
+  settling: z.boolean().optional(),
 });
 export type CellFile = z.output<typeof cellFile>;
 

@@ -6,17 +6,15 @@ files there are, and ask for the sizes and times of one page.
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import errno
 import posix
-from time import time_ns
 
 from ..shared.lean_json import dumps
 from ..shared.unfinished import is_unfinished
-from .workspace import FORMAT, LISTED, MAX_PARTS, REGULAR, STEP, facts_of
+from .workspace import FORMAT, LISTED, MAX_PARTS, REGULAR, STEP, facts_of, is_settling
 
 MAX_ENTRIES = 200_000
 MAX_PATH_BYTES = 1024  # the longest path that the host accepts
 MAX_PAGE_BYTES = 8 << 20  # half of what the host accepts. The attack: ten thousand of the longest names
 GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
-SETTLED_NS = 50_000_000
 SLICE = 128  # entries between two pauses: less than a millisecond
 
 
@@ -164,11 +162,9 @@ class FirstPaths:
 
 
 def row_of(path, stat):
-    """Without a version if the file was changed just now: the clock of a file system may stand still for some milliseconds, in
-    which a second change has the same time as the first.
-    """
+    """Without a version if the next change may have the same one."""
     row = dict(facts_of(stat), path=path)
-    if time_ns() - stat.st_ctime_ns < SETTLED_NS:
+    if is_settling(stat):
         del row["version"]
     return row
 

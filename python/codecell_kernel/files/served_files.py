@@ -9,7 +9,7 @@ from time import monotonic
 from ..shared.frames import BadFrame, head
 from .listing import Listing
 from .uploads import MAX_UPLOADS, Upload
-from .workspace import Refused, Workspace, explained, facts_of, holes_of
+from .workspace import Refused, Workspace, explained, facts_of, holes_of, is_settling
 
 PIECE = 256 << 10
 WINDOW = 4 << 20  # bytes of an upload that may be on their way
@@ -133,7 +133,7 @@ class ServedFiles:
                 self.tell(header, {"t": "data"}, data)
                 yield
             stat = posix.fstat(file)  # after the last byte: a change in between shows in the version
-            return {"file": dict(facts_of(stat), holes=holes_of(stat))}
+            return {"file": dict(facts_of(stat), holes=holes_of(stat), settling=is_settling(stat))}
         finally:
             posix.close(file)
 

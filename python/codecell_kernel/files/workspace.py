@@ -5,10 +5,12 @@ whole path: each step starts from a descriptor and follows no symlink. The attac
 from ..shared.pristine import BUILTINS as __builtins__  # noqa: A001
 import errno
 import posix
+from time import time_ns
 
 from ..shared.counts import count_of, milliseconds_of
 
 MAX_PARTS = 64
+SETTLED_NS = 50_000_000
 FORMAT, REGULAR, DIRECTORY = 0o170000, 0o100000, 0o040000
 STEP = posix.O_PATH | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC
 LISTED = posix.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC
@@ -60,6 +62,13 @@ def facts_of(stat):
         "modifiedMs": milliseconds_of(stat.st_mtime_ns),
         "version": "%x.%x.%x.%x.%x" % seen,
     }
+
+
+def is_settling(stat):
+    """Whether the file was changed just now: the clock of a file system may stand still for some milliseconds, in which a second
+    change has the same time as the first, and the same version.
+    """
+    return time_ns() - stat.st_ctime_ns < SETTLED_NS
 
 
 def holes_of(stat):

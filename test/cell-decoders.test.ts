@@ -181,5 +181,5 @@ test("a call of a host function with thousands of wrong arguments is refused wit
   const json = JSON.stringify({ words: Array.from({ length: 5_000 }, () => 0) });
   const call = { run: 1, call: 1, name: "join", signal: new AbortController().signal, arguments: Buffer.from(json) };
   const error = await functions.answer(call).catch((caught: Error) => caught.message);
-  expect(error).toMatch(/words\.0: .*; and 4992 more$/);
+  expect(error).toMatch(/words\.0: .*; and at least 92 more$/);
 });

@@ -34,7 +34,7 @@ export class ArgumentGuard {
       if (!(error instanceof TooCostly)) throw error;
       return look.wrong.length < limits.wrong
         ? "they are too many to be checked: pass fewer at a time"
-        : [...look.wrong.slice(0, maxShown), `and more than ${limits.wrong - maxShown - 1} more`].join("; ");
+        : [...look.wrong.slice(0, maxShown), `and at least ${limits.wrong - maxShown} more`].join("; ");
     }
     return undefined;
   }

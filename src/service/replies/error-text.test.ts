@@ -27,6 +27,7 @@ test("no model is told to use another runner", () => {
     text: "not_supported: no checkpoints here\nnext: find another way, such as code: this sandbox does not support it",
     error: expect.objectContaining({ hint: "find another way, such as code: this sandbox does not support it" }),
   });
+  expect(errorReply(error, { hasOnlyTool: true }).text).toContain("hint: use the process runner");
 });
 
 test("the text of an error is truncated and has no control sequences", () => {

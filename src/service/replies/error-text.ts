@@ -71,8 +71,8 @@ const stepsOfOnlyTool: NextSteps = {
   file_missing: "check the path: list the directory first",
 };
 
-/** The hints of these codes are for users of the library, who can choose a runner; for a model, `next` is enough. */
-const withoutHint: ReadonlySet<CodecellErrorCode> = new Set(["session_unknown", "session_culled", "not_supported"]);
+/** The hints of these codes are for users of the library; for a model, `next` is enough. */
+const withoutHint: ReadonlySet<CodecellErrorCode> = new Set(["session_unknown", "session_culled"]);
 
 /** An error as text for a model, and as data. */
 export interface ErrorReply {
@@ -95,6 +95,8 @@ export function errorReply(error: unknown, reader: ErrorReader = {}): ErrorReply
   const { isGuest = false, hasOnlyTool = false, nextSteps = {} } = reader;
   const { code, message, hint, cause } = isGuest ? guestError(error) : ownError(error);
   const next = (hasOnlyTool ? stepsOfOnlyTool : nextSteps)[code] ?? usualSteps[code];
+  // A model cannot choose another runner. Where there is one tool, a program around it has asked for what is not supported.
+  const isHinted = hint !== undefined && !withoutHint.has(code) && (hasOnlyTool || code !== "not_supported");
   const causeText = cause === undefined ? undefined : messageOf(cause);
   // parts of the text may come from a cell
   const readable = (text: string) => readableText(text).slice(0, maxCharacters);
@@ -102,10 +104,10 @@ export function errorReply(error: unknown, reader: ErrorReader = {}): ErrorReply
   const lines = [
     `${code}: ${marked(message)}`,
     ...(causeText === undefined || message.includes(causeText) ? [] : [`cause: ${marked(causeText.slice(0, 500))}`]),
-    ...(hint === undefined || withoutHint.has(code) ? [] : [`hint: ${marked(hint)}`]),
+    ...(isHinted ? [`hint: ${marked(hint)}`] : []),
     `next: ${next}`,
   ];
-  const remedy = hint === undefined || withoutHint.has(code) ? next : hint;
+  const remedy = isHinted ? hint : next;
   return {
     text: lines.join("\n").slice(0, maxCharacters),
     error: encodeError({ code, message: readable(message), hint: readable(remedy) }).error,

@@ -49,6 +49,7 @@ export class WrapService implements AsyncDisposable {
   readonly #timeoutMs: number;
   #isLate = false;
   #hasStarted = false;
+  #isDisposed = false;
   #next = 0;
   readonly #errors: Promise<readonly string[]>;
 
@@ -93,7 +94,7 @@ export class WrapService implements AsyncDisposable {
 
   /** Whether it worked and then ended by itself, or was killed by somebody else. */
   get hasVanished(): boolean {
-    return this.#hasStarted && !this.#isLate && !this.isAlive;
+    return this.#hasStarted && !this.#isLate && !this.#isDisposed && !this.isAlive;
   }
 
   /** What srt reports as missing on this machine. */
@@ -122,6 +123,7 @@ export class WrapService implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isDisposed = true;
     this.#child.stdin.end();
     const timer = setTimeout(() => killGroup(this.#child), 2_000);
     await this.#exited;

@@ -55,3 +55,14 @@ test("a sandbox-runtime that cannot start is not started twice for one command",
   await expect(all.wrap(undefined, "true", settings)).rejects.toThrow("sandbox-runtime did not start: no start");
   expect(first.hasVanished).toBe(false);
 });
+
+test("a command that waits when the runner is closed is not given to another sandbox-runtime", async () => {
+  const cleanup = new Cleanup();
+  const all = services("wrapWithSandbox: () => new Promise(() => {})", cleanup);
+  const wrapping = expect(all.wrap(undefined, "true", settings)).rejects.toThrow("sandbox-runtime ended unexpectedly");
+  const service = all.of(undefined);
+  await service.missing();
+  await cleanup[Symbol.asyncDispose]();
+  await wrapping;
+  expect(service.hasVanished).toBe(false);
+});

@@ -8,6 +8,8 @@ step() { # NAME SECONDS COMMAND...
   if [ "$code" -ne 0 ]; then
     echo "$name: FAILED with $code after $took; its last output:"
     tail -n 60 "$logs/$name.log"
+    # of many failed tests, the last lines name only some
+    grep -a '^[^a-z]* FAIL ' "$logs/$name.log" | sort -u | head -n 40 || true
     return 1
   fi
   echo "$name: passed in $took"

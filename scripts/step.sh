@@ -9,7 +9,7 @@ step() { # NAME SECONDS COMMAND...
     echo "$name: FAILED with $code after $took; its last output:"
     tail -n 60 "$logs/$name.log"
     # of many failed tests, the last lines name only some
-    grep -a '^[^a-z]* FAIL ' "$logs/$name.log" | sort -u | head -n 40 || true
+    grep -a ' FAIL .* > ' "$logs/$name.log" | sort -u | head -n 40 || true
     return 1
   fi
   echo "$name: passed in $took"

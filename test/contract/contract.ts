@@ -371,6 +371,17 @@ for name, seconds in ("past", -1000), ("long-ago", -(2**40)), ("future", 2**40),
         expect([stdout, stderr]).toEqual(["1\n3\n", expect.stringContaining("bash: line 2: no-such-command")]);
       });
 
+      test("in bash leaves nothing behind that only codecell has started", async (context) => {
+        context.skip(!session.languages.includes("bash"), "no bash here");
+        // the names of the variables are saved, but the process that lists them takes its time to exit
+        const slow = 'compgen() { builtin compgen "$@"; exec >&-; sleep 0.2; }\nx=kept';
+        expect(await run(slow, { language: "bash" })).toMatchObject({ status: "ok", notes: [] });
+        expect(await run("unset -f compgen; echo $x", { language: "bash" })).toMatchObject({
+          stdout: "kept\n",
+          notes: [],
+        });
+      });
+
       test("in bash gets its name, arguments and standard input", async (context) => {
         context.skip(!session.languages.includes("bash"), "no bash here");
         const code = 'echo "$0 $# $2"\nread -r first\necho "first: $first"\ncat';

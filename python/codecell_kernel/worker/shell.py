@@ -15,7 +15,7 @@ MAX_STATE = 4 << 20
 GRACE_SECONDS = 0.4
 ASK_AGAIN_MS = 5
 # fd 3: state in, fd 4: state out, fd 5: the code. All but 4, which the trap needs, are closed before user code runs.
-# Uses nothing but bash: an image may have no other program. The x protects newlines at the end of the code.
+# Uses nothing but bash: an image may have no other program. Waits for what it started itself, which would count as left behind. The x protects newlines at the end of the code.
 # All of it is one line, because bash counts the lines of the code from here: its errors name the lines of the user's program.
 SCRIPT = " ".join(
     r"""
@@ -34,6 +34,7 @@ __codecell_save() {
         *) declare -p -- "$__codecell_name" ;;
       esac;
     done < <(compgen -v);
+    wait $!;
     printf '\n: complete\n';
   } >&4 2>/dev/null;
 };

@@ -119,7 +119,7 @@ async function startChromium(url: string): Promise<ChildProcess> {
     "--disable-component-update",
     "--no-proxy-server",
   ];
-  const options = { stdio: "ignore", detached: true, env: { ...process.env, HOME: home } } as const;
+  const options = { stdio: "ignore", detached: true, env: { ...process.env, HOME: home, TMPDIR: home } } as const;
   const browser = spawn(chromium ?? "", [...flags, ...offline, "--remote-debugging-port=0", url], options);
   onTestFinished(async () => {
     if (browser.exitCode === null && browser.signalCode === null) {

@@ -57,6 +57,21 @@ describe.skipIf(skipsProcess)("functions of an HTTP client", () => {
     expect((await result).json.value).toBe("3");
   });
 
+  test("an answer with an integer that would be rounded is refused, and the call still waits for one", async () => {
+    await send(client, "PUT", "functions", { functions: [price] });
+    const result = client.run("s", "price('kiwi')");
+    const [{ call }] = await calls();
+    const headers = { "content-type": "application/json" };
+    const body = '{"value": [9007199254740993]}';
+    const refused = await client.fetch(`/v1/sessions/s/calls/${call}`, { method: "POST", headers, body });
+    expect([refused.status, await refused.text()]).toEqual([
+      400,
+      expect.stringContaining("9007199254740993 is too large"),
+    ]);
+    await send(client, "POST", `calls/${call}`, { value: "9007199254740993" });
+    expect((await result).json.value).toBe("'9007199254740993'");
+  });
+
   test("a call that nobody answers times out in the program", async () => {
     await send(client, "PUT", "functions", { functions: [{ ...price, timeout: 0.2 }] });
     const result = await client.run("s", "try:\n    price('fig')\nexcept TimeoutError as error:\n    print(error)");

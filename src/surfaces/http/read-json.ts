@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { CodecellError } from "../../lib/errors.ts";
+import { inexactInteger } from "../../lib/json/inexact-integer.ts";
 import { JsonRefused, parseJson } from "../../lib/json/parse-json.ts";
 import { loopTurns } from "../../lib/waiting/loop-turns.ts";
 import { freeBytes, type MemoryLease } from "../../service/body-memory.ts";
@@ -15,14 +16,27 @@ export async function readJson(request: IncomingMessage, limits: HttpLimits, mem
   // Parsing blocks everybody: several large bodies are not parsed one right after the other.
   if (body.byteLength > freeBytes) await loopTurns.next();
   try {
-    return parseJson(utf8.decode(body));
+    const text = utf8.decode(body);
+    const value = parseJson(text);
+    assertNotRounded(text);
+    return value;
   } catch (cause) {
+    if (cause instanceof CodecellError) throw cause;
     if (cause instanceof JsonRefused) {
       const hint = "send less, or upload it as a file";
       throw new CodecellError("usage", `the body is refused: ${cause.message}`, { cause, hint });
     }
     throw new CodecellError("usage", "the body is not valid JSON", { cause });
   }
+}
+
+/** What a client in another language sends exactly must not reach a program as another number. */
+function assertNotRounded(text: string): void {
+  const rounded = inexactInteger(text);
+  if (rounded === undefined) return;
+  throw new CodecellError("usage", `the integer ${rounded.slice(0, 40)} is too large to pass exactly`, {
+    hint: "send it as text",
+  });
 }
 
 /** The attack: a form of a web page sends text/plain to any site. It cannot send JSON. */

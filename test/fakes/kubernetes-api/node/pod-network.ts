@@ -70,8 +70,8 @@ export class PodNetwork implements AsyncDisposable {
 
   /** Gives the network namespace of a process an interface with the pod's addresses. */
   async plug(pid: number, pod: ApiObject, address: string): Promise<void> {
-    this.#count += 1;
-    const plug = { port: `pod${this.#count}`, pid, address, uid: pod.metadata.uid, isOpen: this.#isOpen(pod) };
+    const number = ++this.#count; // another pod may get its number meanwhile
+    const plug = { port: `pod${number}`, pid, address, uid: pod.metadata.uid, isOpen: this.#isOpen(pod) };
     const hasLink = plug.isOpen || this.#closesIpv4;
     await ip(this.#holderPid, [
       `link add name ${plug.port} type veth peer name eth0 netns ${pid}`,
@@ -82,7 +82,7 @@ export class PodNetwork implements AsyncDisposable {
       "link set eth0 addrgenmode none",
       // without the wait for other owners of an address: there are none
       `addr add ${second}/64 dev eth0 nodad`,
-      `addr add fe80::${this.#count}/64 dev eth0 nodad`,
+      `addr add fe80::${number.toString(16)}/64 dev eth0 nodad`,
     ];
     const ipv4 = plug.isOpen || !this.#closesIpv4 ? [`addr add ${first}/16 dev eth0`] : [];
     await ip(pid, ["link set lo up", ...(second === undefined ? [] : ipv6), ...ipv4, "link set eth0 up"]);

@@ -1,5 +1,6 @@
 import { CodecellError } from "../../lib/errors.ts";
 import type { JsonSchema } from "../../sessions/functions/host-function.ts";
+import { referredSchema } from "../../sessions/functions/schema-reference.ts";
 
 /** Keywords whose check takes time that only the value decides, or more than a look at each value. */
 const refused = [
@@ -48,20 +49,12 @@ function partsOf(name: string, schema: JsonSchema): number {
     const keyword = refused.find((one) => Object.hasOwn(part, one));
     if (keyword !== undefined) fail(`has ${keyword}, which functions of clients cannot have`);
     const { $ref, properties, ...others } = part as JsonSchema;
-    if ($ref !== undefined) look(targetOf(schema, $ref) ?? fail(`refers to ${String($ref).slice(0, 100)}`), depth + 1);
+    if ($ref !== undefined)
+      look(referredSchema(schema, $ref) ?? fail(`refers to ${String($ref).slice(0, 100)}`), depth + 1);
     for (const one of [Object.values(properties ?? {}), ...nested.map((keyword) => others[keyword] ?? [])].flat()) {
       look(one, depth + 1);
     }
   };
   look(schema, 0);
   return parts;
-}
-
-/** Only to the definitions of the schema itself. */
-function targetOf(schema: JsonSchema, reference: unknown): unknown {
-  const [, group, name = ""] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(String(reference)) ?? [];
-  const definitions = group === undefined ? undefined : schema[group];
-  if (typeof definitions !== "object" || definitions === null) return undefined;
-  const key = name.replaceAll("~1", "/").replaceAll("~0", "~");
-  return Object.hasOwn(definitions, key) ? (definitions as Record<string, unknown>)[key] : undefined;
 }

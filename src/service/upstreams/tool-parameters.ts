@@ -1,3 +1,4 @@
+import { isRecord } from "../../lib/is-record.ts";
 import type { JsonSchema } from "../../sessions/functions/host-function.ts";
 import { isReservedName } from "../../sessions/functions/reserved-names.ts";
 
@@ -90,8 +91,4 @@ function descriptionOf(properties: unknown, name: string): { description?: strin
 
 function isPlain(value: unknown): boolean {
   return ["string", "number", "boolean"].includes(typeof value);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,4 @@
+import { isRecord } from "../../lib/is-record.ts";
 import { JsonRefused, parseJson } from "../../lib/json/parse-json.ts";
 import { formatSize } from "../../policy/format-units.ts";
 import { ToolCallError } from "./tool-call-error.ts";
@@ -52,8 +53,4 @@ function textOf(blocks: readonly Block[]): string {
 
 function cut(text: string): string {
   return text.length <= maxErrorCharacters ? text : `${text.slice(0, maxErrorCharacters)} … (truncated)`;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

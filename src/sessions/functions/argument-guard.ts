@@ -1,5 +1,7 @@
 import { z } from "zod";
+import { isRecord } from "../../lib/is-record.ts";
 import type { JsonSchema } from "./host-function.ts";
+import { referredSchema } from "./schema-reference.ts";
 
 /** `wrong`: outside of alternatives. `tried`: in alternatives that did not fit. */
 const limits = { wrong: 100, tried: 100_000, steps: 3_000_000, depth: 256 } as const;
@@ -63,7 +65,7 @@ class Look {
     if (schema === false) return this.#refuse(at, "no value is allowed", way);
     if (!isRecord(schema)) return true;
     const deeper = { ...way, depth: way.depth + 1 };
-    if (typeof schema.$ref === "string") return this.fits(this.#target(schema.$ref), value, at, deeper);
+    if (typeof schema.$ref === "string") return this.fits(referredSchema(this.#root, schema.$ref), value, at, deeper);
     if (!isOfTypes(schema.type, value)) {
       return this.#refuse(at, `expected ${[schema.type].flat().join(" or ")}, received ${typeOf(value)}`, way);
     }
@@ -122,14 +124,6 @@ class Look {
     if (this.wrong.length >= limits.wrong) throw new TooCostly();
     return false;
   }
-
-  /** A reference to somewhere else allows everything here. */
-  #target(reference: string): unknown {
-    const [root, group, name = ""] = reference.split("/");
-    if (reference === "#") return this.#root;
-    const found = root === "#" && (group === "$defs" || group === "definitions") ? this.#root[group] : undefined;
-    return isRecord(found) ? found[name.replaceAll("~1", "/").replaceAll("~0", "~")] : undefined;
-  }
 }
 
 /** What zod accepts, as far as a JSON Schema can say it: a value that is coerced or replaced may be anything. */
@@ -158,8 +152,4 @@ function typeOf(value: unknown): string {
 
 function isScalar(value: unknown): boolean {
   return value === null || typeof value !== "object";
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

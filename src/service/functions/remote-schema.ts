@@ -19,7 +19,7 @@ const nested = ["additionalProperties", "items", "additionalItems", "prefixItems
 /** of one schema, with what it refers to, and of all schemas of a session: a validator is made of each part */
 const maxParts = { ofOne: 1_000, ofAll: 10_000 } as const;
 const maxDepth = 32;
-const hint = "check such values in the function, and describe them in its description";
+const hint = "check the values in the function itself, and say in its description what they may be";
 
 /**
  * Refuses schemas of a client that would take too long to check. The attacks: a pattern such as `^(a+)+$`, and references that double

@@ -51,6 +51,6 @@ describe("a guard refuses what zod would make too many objects for", () => {
     ["too many steps", { items: { allOf: many({}, 100) } }, many(1)],
   ])("%s", (_, schema, value) => {
     const said = new ArgumentGuard(schema as Record<string, unknown>).problem(value);
-    expect(said).toBe("they are too many to be checked: pass fewer at a time");
+    expect(said).toBe("it has too many values to be checked: pass fewer at a time");
   });
 });

@@ -35,7 +35,7 @@ export class ArgumentGuard {
     } catch (error) {
       if (!(error instanceof TooCostly)) throw error;
       return look.wrong.length < limits.wrong
-        ? "they are too many to be checked: pass fewer at a time"
+        ? "it has too many values to be checked: pass fewer at a time"
         : [...look.wrong.slice(0, maxShown), `and at least ${limits.wrong - maxShown} more`].join("; ");
     }
     return undefined;

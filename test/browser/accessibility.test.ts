@@ -50,8 +50,10 @@ describe.skipIf(noBrowser)("axe finds nothing", () => {
     await page.goto(`${client.url}/#/sessions`);
     await page.getByRole("link", { name: "work" }).waitFor();
     await page.getByRole("button", { name: "New session" }).click();
+    await page.getByRole("dialog").waitFor(); // it opens after the next frame; before that, Escape closes nothing
     await expectAccessible(page, rulesOf(look));
     await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("Token").waitFor();
     await expectAccessible(page, rulesOf(look));

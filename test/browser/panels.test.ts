@@ -172,6 +172,7 @@ describe.skipIf(noBrowser)("files", () => {
     expect(await readFile(await download.path(), "utf8")).toBe("<script>alert(1)</script>\u202E");
     await file.getByRole("button", { name: "Delete" }).click();
     const dialog = page.getByRole("dialog", { name: "Delete this file?" });
+    await dialog.waitFor();
     await expectAccessible(page);
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
